@@ -1,0 +1,1 @@
+"""All SQL of the engine: one protocol, its adapter for the server, and the statements by subject."""

@@ -1,0 +1,77 @@
+"""How the engine sees the database: one small protocol, and the adapter that runs it inside the server.
+
+Rows come back as dicts of plain values (str, int, float, bool, bytes, None, lists of them): statements cast uuid, jsonb,
+numeric and timestamps to text, and take them as text, so that both adapters give the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """SQL with $1-style parameters and the SQL type of each."""
+
+    sql: str
+    types: tuple[str, ...] = ()
+
+
+class Database(Protocol):
+    """A session. Outside a procedure `commit` must not be called."""
+
+    def fetch(self, statement: Statement, *values: Any) -> list[Row]:
+        """Run one statement; its rows, or [] for one that returns none."""
+        ...
+
+    def stream(self, statement: Statement, *values: Any, size: int = 5000) -> Iterator[list[Row]]:
+        """Rows of a query in lists of at most `size`, within one transaction."""
+        ...
+
+    def commit(self) -> None: ...
+
+    def rollback(self) -> None: ...
+
+    def pulse(self) -> None:
+        """Let a cancel or statement_timeout through; call it every 100 ms of waiting or computing."""
+        ...
+
+
+class PlpyDatabase:
+    """The adapter inside the server."""
+
+    # Plans live as long as the session; PostgreSQL plans them anew when role, search_path or a table changes.
+    _plans: ClassVar[dict[Statement, Any]] = {}
+
+    def __init__(self, plpy: Any) -> None:
+        self._plpy = plpy
+
+    def _plan(self, statement: Statement) -> Any:
+        plan = self._plans.get(statement)
+        if plan is None:
+            plan = self._plans[statement] = self._plpy.prepare(statement.sql, list(statement.types))
+        return plan
+
+    def fetch(self, statement: Statement, *values: Any) -> list[Row]:
+        return list(self._plpy.execute(self._plan(statement), list(values)))
+
+    def stream(self, statement: Statement, *values: Any, size: int = 5000) -> Iterator[list[Row]]:
+        cursor = self._plpy.cursor(self._plan(statement), list(values))
+        try:
+            while rows := cursor.fetch(size):
+                yield list(rows)
+        finally:
+            cursor.close()
+
+    def commit(self) -> None:
+        self._plpy.commit()
+
+    def rollback(self) -> None:
+        self._plpy.rollback()
+
+    def pulse(self) -> None:
+        self._plpy.execute("SELECT 1")

@@ -1,0 +1,328 @@
+"""The typed tasks a model is given, and what it may reply.
+
+A task knows its prompt, the JSON schema of its reply and the closed lists that the reply is held against. A driver turns
+a task into a plain dict; `accept` turns the dict into a typed reply or raises Rejected with the reason, which is shown
+to the model when the task is run again. Every list has a way out: NOT_HERE, unclear, no boundary.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Generic, Literal, TypeVar
+
+import msgspec
+
+from tq.model import prompts
+from tq.text.facts import missing_facts
+
+Choice = Literal["ANSWER", "DESCEND", "NOT_HERE"]
+Relation = Literal["same", "compatible", "contradicts", "unclear"]
+MAX_SUBJECTS = 8
+
+
+class Rejected(Exception):
+    """A reply that is off the list, with the reason as the model should read it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A numbered line of a document. kind: text, heading, table, code or furniture; level: of a heading, 1 to 6."""
+
+    number: int
+    text: str
+    kind: str = "text"
+    level: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """What a node shows under one number: a source line (number is its line number), a piece of a long line (several
+    items share the number), or a bullet (numbered from 1, with the lines it came from)."""
+
+    number: int
+    text: str
+    line_start: int
+    line_end: int
+    kind: str = "text"
+    level: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Child:
+    """A child on the list, by letter. Scent: how many of its lines hold any of the question's terms, how many hold each,
+    and the best share of the question's weighted terms found together in one place (0 to 1)."""
+
+    letter: str
+    node_id: str
+    line_start: int
+    line_end: int
+    first_bullet: str
+    title: str = ""
+    lines_hit: int = 0
+    terms_hit: Mapping[str, int] = field(default_factory=dict)
+    together: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """One subject of a question, split into its parts, each with its own wording."""
+
+    what: str
+    why: str
+    how: str
+
+
+# ---------------------------------------------------------------- replies, as the model writes them
+
+
+class BoundaryReply(msgspec.Struct, frozen=True):
+    line: int
+    title: str | None = None
+    level: int | None = None
+
+
+class MarkReply(msgspec.Struct, frozen=True):
+    boundaries: list[BoundaryReply]
+
+
+class BulletReply(msgspec.Struct, frozen=True):
+    """One fact, with the first and last number of the items it came from."""
+
+    text: str
+    first: int
+    last: int
+
+
+class SummariseReply(msgspec.Struct, frozen=True):
+    bullets: list[BulletReply]
+    title: str | None = None
+
+
+class SubjectReply(msgspec.Struct, frozen=True):
+    what: str
+    why: str
+    how: str
+
+
+class PlanReply(msgspec.Struct, frozen=True):
+    subjects: list[SubjectReply]
+
+
+class QuoteReply(msgspec.Struct, frozen=True):
+    line: int
+    quote: str
+
+
+class ReadReply(msgspec.Struct, frozen=True):
+    """The seed's reply. `fit`, 0 to 1, is how directly the answer meets the question; only a driver that computes it
+    sets it."""
+
+    choice: Choice
+    open: list[str] = []
+    what: str = ""
+    why: str = ""
+    how: list[QuoteReply] = []
+    fit: float | None = None
+
+
+class CompareReply(msgspec.Struct, frozen=True):
+    relation: Relation
+
+
+R = TypeVar("R", bound=msgspec.Struct)
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    system: str  # the fixed prefix: rules, possible queries, shots
+    user: str
+
+    def __len__(self) -> int:
+        return len(self.system) + len(self.user)
+
+
+@dataclass(frozen=True)
+class Task(Generic[R]):
+    """One model call. `rejected` holds the reasons for which earlier replies to it were thrown away."""
+
+    purpose: ClassVar[str]
+    reply_type: ClassVar[type[msgspec.Struct]]
+
+    def prompt(self) -> Prompt:
+        raise NotImplementedError
+
+    def check(self, reply: R) -> None:
+        """Hold the reply against the closed lists; raise Rejected."""
+        raise NotImplementedError
+
+    def accept(self, data: Mapping[str, Any]) -> R:
+        """The typed reply, or Rejected."""
+        try:
+            reply: R = msgspec.convert(data, self.reply_type)  # type: ignore[assignment]
+        except msgspec.ValidationError as error:
+            raise Rejected(f"the reply does not have the required form: {error}") from None
+        self.check(reply)
+        return reply
+
+    @classmethod
+    def schema(cls) -> dict[str, Any]:
+        return msgspec.json.schema(cls.reply_type)
+
+
+@dataclass(frozen=True)
+class Mark(Task[MarkReply]):
+    """First run: mark the lines of the current window at which a new context starts."""
+
+    previous: Sequence[Line]
+    current: Sequence[Line]
+    following: Sequence[Line]
+    language: str = "none"
+    rejected: Sequence[str] = ()
+
+    purpose = "mark"
+    reply_type = MarkReply
+
+    def prompt(self) -> Prompt:
+        return Prompt(*prompts.mark(self))
+
+    def check(self, reply: MarkReply) -> None:
+        known = {line.number for line in self.current}
+        for boundary in reply.boundaries:
+            if boundary.line not in known:
+                raise Rejected(f"line {boundary.line} is not in the current window")
+            if boundary.level is not None and not 1 <= boundary.level <= 6:
+                raise Rejected(f"a heading's level is 1 to 6, not {boundary.level}")
+
+
+@dataclass(frozen=True)
+class Summarise(Task[SummariseReply]):
+    """Second run: one node's items (lines of a leaf, bullets of the children of a parent) into bullets, one fact each."""
+
+    items: Sequence[Item]
+    max_bullets: int
+    max_chars: int  # of one bullet
+    title: str = ""
+    language: str = "none"
+    rejected: Sequence[str] = ()
+
+    purpose = "summarise"
+    reply_type = SummariseReply
+
+    def prompt(self) -> Prompt:
+        return Prompt(*prompts.summarise(self))
+
+    def check(self, reply: SummariseReply) -> None:
+        known = {item.number for item in self.items}
+        if len(reply.bullets) > self.max_bullets:
+            raise Rejected(f"{len(reply.bullets)} bullets where at most {self.max_bullets} fit")
+        for bullet in reply.bullets:
+            if not bullet.text.strip():
+                raise Rejected("a bullet is empty")
+            if len(bullet.text) > self.max_chars:
+                raise Rejected(f"a bullet of {len(bullet.text)} characters where at most {self.max_chars} fit")
+            if bullet.first not in known or bullet.last not in known or bullet.first > bullet.last:
+                raise Rejected(f"a bullet names items {bullet.first} to {bullet.last}, which are not on the list")
+
+
+@dataclass(frozen=True)
+class Plan(Task[PlanReply]):
+    """Split a question into its subjects, and each into what, why and how."""
+
+    question: str
+    possible_queries: Sequence[str] = ()
+    language: str = "none"
+    rejected: Sequence[str] = ()
+
+    purpose = "plan"
+    reply_type = PlanReply
+
+    def prompt(self) -> Prompt:
+        return Prompt(*prompts.plan(self))
+
+    def check(self, reply: PlanReply) -> None:
+        if not 1 <= len(reply.subjects) <= MAX_SUBJECTS:
+            raise Rejected(f"{len(reply.subjects)} subjects where 1 to {MAX_SUBJECTS} are allowed")
+        for subject in reply.subjects:
+            if not (subject.what.strip() and subject.why.strip() and subject.how.strip()):
+                raise Rejected("a subject lacks its what, why or how")
+            if added := missing_facts(subject.what, self.question):
+                raise Rejected("the plan adds what was not asked: " + ", ".join(added))
+
+
+@dataclass(frozen=True)
+class Read(Task[ReadReply]):
+    """Read one node of the tree and make one choice."""
+
+    node_id: str
+    line_start: int
+    line_end: int
+    depth: int
+    is_leaf: bool
+    items: Sequence[Item]
+    children: Sequence[Child]
+    query: Parts
+    question: str = ""  # as it was asked
+    breadcrumb: str = ""  # titles from the root down, "A › B"
+    terms: Mapping[str, float] = field(default_factory=dict)  # the question's terms and how rare each is (idf)
+    language: str = "none"
+    reasoning_rules: str = ""
+    possible_queries: Sequence[str] = ()
+    shots: Sequence[str] = ()
+    rejected: Sequence[str] = ()
+
+    purpose = "read"
+    reply_type = ReadReply
+
+    def prompt(self) -> Prompt:
+        return Prompt(*prompts.read(self))
+
+    def check(self, reply: ReadReply) -> None:
+        if reply.choice == "DESCEND":
+            self._check_open(reply)
+        elif reply.choice == "ANSWER":
+            self._check_answer(reply)
+
+    def _check_open(self, reply: ReadReply) -> None:
+        letters = {child.letter for child in self.children}
+        if not reply.open:
+            raise Rejected("DESCEND opens no child")
+        if unknown := [letter for letter in reply.open if letter not in letters]:
+            raise Rejected("no child has the letter " + ", ".join(unknown))
+
+    def _check_answer(self, reply: ReadReply) -> None:
+        if not reply.what.strip() or not reply.why.strip() or not reply.how:
+            raise Rejected("an ANSWER needs its what, its why and at least one quote as its how")
+        shown: dict[int, list[str]] = {}
+        for item in self.items:
+            shown.setdefault(item.number, []).append(item.text)
+        for evidence in reply.how:
+            if evidence.line not in shown:
+                raise Rejected(f"number {evidence.line} is not on the list")
+            if not evidence.quote.strip() or not any(evidence.quote in text for text in shown[evidence.line]):
+                raise Rejected(f"the quote of number {evidence.line} is not a part of it, character for character")
+        quotes = "\n".join(evidence.quote for evidence in reply.how)
+        if absent := missing_facts(reply.what, quotes):
+            raise Rejected("the what says what the quotes do not: " + ", ".join(absent))
+
+
+@dataclass(frozen=True)
+class Compare(Task[CompareReply]):
+    """Two claims with their quotes: do they agree?"""
+
+    question: str
+    first: str
+    second: str
+    first_quote: str = ""
+    second_quote: str = ""
+    language: str = "none"
+    rejected: Sequence[str] = ()
+
+    purpose = "compare"
+    reply_type = CompareReply
+
+    def prompt(self) -> Prompt:
+        return Prompt(*prompts.compare(self))
+
+    def check(self, reply: CompareReply) -> None:
+        """The relation is a closed list already."""
