@@ -1,0 +1,54 @@
+# Every verb a person needs. `make` alone lists them.
+.DEFAULT_GOAL := help
+.PHONY: help up down url psql demo test lint bench clean tools
+
+SHELL := /bin/bash
+HOME_DIR = $(shell loader/setup.sh --home)
+TQ = "$(HOME_DIR)/venv/bin/tq"
+PYTHON = "$(HOME_DIR)/venv/bin/python"
+# The verbs below speak of this checkout's own cluster, whatever TQ_URL says.
+unexport TQ_URL
+
+help: ## list the verbs
+	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/make \1\t\2/p' Makefile | expand -t 14
+
+up: ## install what is missing, start the private cluster, migrate
+	@loader/setup.sh
+	@$(TQ) up
+
+down: ## stop the private cluster
+	@test ! -x $(TQ) || $(TQ) down --all
+
+url: ## print the connection URL and nothing else
+	@test -x $(TQ) || { echo "url: nothing is set up yet; run \`make up\`" >&2; exit 1; }
+	@$(TQ) url
+
+psql: up ## open psql on the database
+	@$(TQ) psql
+
+demo: up ## load three documents and ask them questions
+	@$(TQ) demo
+
+tools:
+	@loader/setup.sh --dev
+
+lint: tools ## ruff and mypy over the tree
+	@echo "lint: ruff"
+	@$(PYTHON) -m ruff check .
+	@echo "lint: mypy"
+	@$(PYTHON) -m mypy
+
+test: lint ## lint, then every test against a private test cluster
+	@echo "test: starting the test instance"
+	@$(TQ) up --instance test
+	@echo "test: pytest"
+	@$(PYTHON) -m pytest
+
+bench: tools ## measure ingest and questions, and print the numbers
+	@$(TQ) up --instance test
+	@$(PYTHON) tests/bench/run.py
+
+clean: ## stop and delete this checkout's clusters and virtual environment
+	@test ! -x $(TQ) || $(TQ) down --all --delete
+	@rm -rf -- "$(HOME_DIR)" && echo "clean: $(HOME_DIR) removed"
+	@rm -rf -- .venv .pytest_cache .ruff_cache .mypy_cache .hypothesis .coverage

@@ -1,0 +1,79 @@
+"""The command line. Each command is imported when it is used, so that `tq url` stays quick.
+
+Exit codes: 0 done, 1 failed, 2 wrong use. An error is one line, `step: why; what to do`, on standard error.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+from typing import Any
+
+import click
+
+from tq_loader.problem import Problem
+
+# command → module:attribute. The order is the order of `tq --help`.
+COMMANDS = {
+    "up": "tq_loader.commands.server:up",
+    "down": "tq_loader.commands.server:down",
+    "url": "tq_loader.commands.server:url",
+    "psql": "tq_loader.commands.server:psql",
+    "migrate": "tq_loader.commands.maintain:migrate",
+    "doctor": "tq_loader.commands.maintain:doctor",
+    "load": "tq_loader.commands.load:load",
+    "ask": "tq_loader.commands.ask:ask",
+    "status": "tq_loader.commands.status:status",
+    "demo": "tq_loader.commands.demo:demo",
+    "version": "tq_loader.commands.maintain:version",
+}
+
+
+class Commands(click.Group):
+    """A group whose commands are imported by name, and whose errors are one line."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [name for name, target in COMMANDS.items() if importlib.util.find_spec(target.partition(":")[0])]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        target = COMMANDS.get(cmd_name)
+        if target is None:
+            return None
+        module, _, attribute = target.partition(":")
+        if importlib.util.find_spec(module) is None:
+            return None
+        command = getattr(importlib.import_module(module), attribute)
+        assert isinstance(command, click.Command)
+        return command
+
+    def main(self, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return super().main(*args, **kwargs)
+        except Problem as problem:
+            click.echo(f"tq: {problem}", err=True)
+        except Exception as error:
+            line = _database_error(error)
+            if line is None:
+                raise
+            click.echo(f"tq: {line}", err=True)
+        sys.exit(1)
+
+
+def _database_error(error: Exception) -> str | None:
+    """A database error as one line; None for what is none. psycopg is only there if a command used it."""
+    psycopg = sys.modules.get("psycopg")
+    if psycopg is None or not isinstance(error, psycopg.Error):
+        return None
+    diag = error.diag
+    if diag.message_primary is None:
+        return f"database: {' '.join(str(error).split())}; `tq doctor` looks closer"
+    line = f"database: {diag.message_primary} [{diag.sqlstate}]"
+    if diag.message_detail:
+        line += f" ({diag.message_detail})"
+    return f"{line}; {diag.message_hint}" if diag.message_hint else line
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+def main() -> None:
+    """Answers questions from documents inside PostgreSQL, each with quotes checked against their lines."""
