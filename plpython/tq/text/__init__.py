@@ -1,1 +1,1 @@
-"""Plain text analysis: words, sentences, quantities, facts, headings. Pure functions, no database, no model."""
+"""Plain text analysis: words, sentences, quantities, facts, headings. Pure functions: no database, no model."""

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 import Stemmer
 
-from tq.text.stopwords import STOP_WORDS
+from tq.text.stopwords import STOP_WORDS, word_set
 
 MAX_TERM = 64
 """Longest word read as one, in characters; a longer run of letters is read in pieces of this length."""
@@ -21,7 +21,7 @@ MAX_TERM = 64
 _CACHE_LIMIT = 40_000
 """Words remembered a language; the cache is emptied when full, so a session's memory stays bounded."""
 
-# Letters and digits, and the combining marks that \w leaves out (vowel signs would cut a Hindi word in pieces).
+# Letters and digits, and the combining marks that \w leaves out: vowel signs would cut a Hindi word in pieces.
 _MARKS = (
     "\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u05bf\u05c1\u05c2\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06dc"
     "\u06df-\u06e8\u0900-\u0903\u093a-\u094f\u0951-\u0957\u0962\u0963\u0980-\u0dff\u0e31\u0e34-\u0e3a"
@@ -33,9 +33,7 @@ _DENSE = (
     "\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u3005\u3040-\u30ff\u3130-\u318f\u31f0-\u31ff"
     "\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003134f"
 )
-_ASCII_WORD = re.compile(
-    r"[A-Za-z0-9]{1,64}(?:['.,\-_](?=[A-Za-z0-9])[A-Za-z0-9]{1,64}){0,7}"
-)
+_ASCII_WORD = re.compile(r"[A-Za-z0-9]{1,64}(?:['.,\-_](?=[A-Za-z0-9])[A-Za-z0-9]{1,64}){0,7}")
 _WORD = re.compile(
     rf"[{_DENSE}]{{1,64}}|"
     rf"(?:(?![{_DENSE}]){_LETTER}){{1,64}}"
@@ -43,8 +41,11 @@ _WORD = re.compile(
 )
 _DENSE_RUN = re.compile(rf"[{_DENSE}]+")
 _FOLD = dict.fromkeys(
-    [*range(0x0591, 0x05BE), 0x05BF, 0x05C1, 0x05C2, *range(0x0610, 0x061B), *range(0x064B, 0x0660), 0x0670, 0x0640]
-    + [0x200C, 0x200D, 0x00AD]
+    [
+        *(*range(0x0591, 0x05BE), 0x05BF, 0x05C1, 0x05C2),  # Hebrew points
+        *(*range(0x0610, 0x061B), *range(0x064B, 0x0660), 0x0670, 0x0640),  # Arabic vowel marks, tatweel
+        *(0x200C, 0x200D, 0x00AD),  # joiners, soft hyphen
+    ]
 ) | {
     ord("’"): "'",
     ord("ʼ"): "'",
@@ -67,11 +68,11 @@ _COMMA_DECIMAL = re.compile(r"\d+,\d+")
 _PLAIN_NUMBER = re.compile(r"\d+(?:\.\d+)?")
 _NUMBER_UNIT = re.compile(r"(\d[\d.,]*)([^\W\d_]{1,3})")
 _LETTER_DOTS = re.compile(r"[^\W\d_](?:[._][^\W\d_])+")
-_SPLIT = re.compile(r"[-._,]+")
+_SPLIT = re.compile(r"[-_]+")
 
-_DOT_GROUPS = frozenset(
-    "german dutch danish norwegian swedish finnish italian spanish portuguese catalan turkish indonesian romanian "
-    "greek basque french russian hungarian".split()
+_DOT_GROUPS = word_set(
+    "german dutch danish norwegian swedish finnish italian spanish portuguese catalan turkish indonesian "
+    "romanian greek basque french russian hungarian"
 )
 _ELISION = {
     "french": re.compile(r"(?:[cdjlmnst]|qu|jusqu|lorsqu|puisqu)'(?=.)"),
@@ -80,7 +81,8 @@ _ELISION = {
 }
 
 _stemmers: dict[str, Stemmer.Stemmer | None] = {}
-_caches: dict[str, dict[str, tuple[tuple[str, ...], bool]]] = {}
+_Analysed = tuple[tuple[str, ...], bool]
+_caches: dict[str, dict[str, _Analysed]] = {}
 _ALGORITHMS = frozenset(Stemmer.algorithms())
 
 
@@ -123,7 +125,7 @@ def _stem(word: str, language: str, stemmer: Stemmer.Stemmer | None) -> str:
     return str(stemmer.stemWord(word)) or word
 
 
-def _analyse(raw: str, language: str) -> tuple[tuple[str, ...], bool]:
+def _analyse(raw: str, language: str) -> _Analysed:
     """The terms of one raw word, and whether it is a stop word."""
     word = raw.casefold() if raw.isascii() else unicodedata.normalize("NFKC", raw).casefold()
     if not word.isascii():
@@ -149,16 +151,15 @@ def _analyse(raw: str, language: str) -> tuple[tuple[str, ...], bool]:
     if word in stops:
         return (_stem(word, language, stemmer)[:MAX_TERM],), True
     out = [_stem(word, language, stemmer)[:MAX_TERM]]
-    parts = _SPLIT.split(word)
-    if len(parts) > 1:
-        whole_number = normal_number(word.replace("-", ""), language)
+    parts = [part for part in _SPLIT.split(word) if part]
+    if len(parts) > 1 or "." in word:
         for part in parts:
-            if len(part) > 1 and part not in stops or part.isdigit() and whole_number is None:
-                out.append(_stem(part, language, stemmer)[:MAX_TERM])
-        # "EX-10.1": the number behind the dash is looked for as a number, too.
-        for part in word.split("-"):
-            if "." in part and (normal := normal_number(part, language)) is not None:
-                out.append(normal[:MAX_TERM])
+            # "EX-10.1": the number behind the dash is looked for as a number; "example.org" by its parts.
+            number = normal_number(part, language)
+            pieces = [number] if number is not None else part.replace(",", ".").split(".")
+            for piece in pieces:
+                if (len(piece) > 1 and piece not in stops) or piece.isdigit():
+                    out.append(_stem(piece, language, stemmer)[:MAX_TERM])
     else:
         united = _NUMBER_UNIT.fullmatch(word)
         if united is not None and (normal := normal_number(united[1].rstrip(".,"), language)) is not None:
@@ -166,7 +167,7 @@ def _analyse(raw: str, language: str) -> tuple[tuple[str, ...], bool]:
     return tuple(dict.fromkeys(out)), False
 
 
-def _lookup(raw: str, language: str, cache: dict[str, tuple[tuple[str, ...], bool]]) -> tuple[tuple[str, ...], bool]:
+def _lookup(raw: str, language: str, cache: dict[str, _Analysed]) -> _Analysed:
     found = cache.get(raw)
     if found is None:
         found = _analyse(raw, language)
@@ -226,12 +227,32 @@ _SCRIPTS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("dense", re.compile(f"[{_DENSE}]")),
 )
 _BY_SCRIPT = {
-    "latin": (
-        "english german french spanish portuguese italian dutch danish norwegian swedish finnish hungarian turkish "
-        "romanian catalan basque indonesian irish lithuanian"
-    ).split(),
+    "latin": [
+        "english",
+        "german",
+        "french",
+        "spanish",
+        "portuguese",
+        "italian",
+        "dutch",
+        "danish",
+        "norwegian",
+        "swedish",
+        "finnish",
+        "hungarian",
+        "turkish",
+        "romanian",
+        "catalan",
+        "basque",
+        "indonesian",
+        "irish",
+        "lithuanian",
+        "polish",
+        "czech",
+        "estonian",
+    ],
     "cyrillic": ["russian", "serbian"],
-    "arabic": ["arabic"],
+    "arabic": ["arabic", "persian"],
     "devanagari": ["hindi", "nepali"],
     "greek": ["greek"],
     "armenian": ["armenian"],
@@ -244,8 +265,8 @@ _SAMPLE = 40_000
 def detect_language(text: str) -> str:
     """The snowball name of the text's language ("english", "german", …), or "none".
 
-    By script first, then by the share of words that are a language's stop words, each weighted by how few languages
-    share it. Reads at most 40,000 characters, from the start, the middle and the end.
+    By script first, then by the share of words that are a language's stop words, each weighted by how few
+    languages share it. Reads at most 40,000 characters, from the start, the middle and the end.
     """
     if len(text) > _SAMPLE:
         third = _SAMPLE // 3
