@@ -46,7 +46,7 @@ test: lint ## lint, then every test against a private test cluster
 
 bench: tools ## measure ingest and questions, and print the numbers
 	@$(TQ) up --instance test
-	@$(PYTHON) tests/bench/run.py
+	@cd tests && $(PYTHON) -m bench
 
 clean: ## stop and delete this checkout's clusters and virtual environment
 	@test ! -x $(TQ) || $(TQ) down --all --delete

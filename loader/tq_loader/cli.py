@@ -22,10 +22,10 @@ COMMANDS = {
     "psql": "tq_loader.commands.server:psql",
     "migrate": "tq_loader.commands.maintain:migrate",
     "doctor": "tq_loader.commands.maintain:doctor",
-    "load": "tq_loader.commands.load:load",
-    "ask": "tq_loader.commands.ask:ask",
-    "status": "tq_loader.commands.status:status",
-    "demo": "tq_loader.commands.demo:demo",
+    "load": "tq_loader.commands.load:command",
+    "ask": "tq_loader.commands.ask:command",
+    "status": "tq_loader.commands.status:command",
+    "demo": "tq_loader.commands.demo:command",
     "version": "tq_loader.commands.maintain:version",
 }
 

@@ -94,6 +94,8 @@ def _migrate(outer: Any, raw: psycopg.Connection[Any], say: Say) -> Migrated:
     raw.add_notice_handler(lambda notice: _tell(notice, say))
     _check_server(raw)
     raw.execute("SET LOCAL client_min_messages = warning")
+    # Not the role's own: with one that is called tq, "$user" would put unqualified names into the schema tq.
+    raw.execute("SET LOCAL search_path = public")
     raw.execute("CREATE SCHEMA IF NOT EXISTS tq")
     raw.execute("CREATE SCHEMA IF NOT EXISTS tq_private")
     _make_extensions(raw)
@@ -142,7 +144,7 @@ def _make_extensions(raw: psycopg.Connection[Any]) -> None:
             raise Problem(
                 "migrate", f"the server has no extension {name}", f"install the package {package.replace('NN', str(major))}"
             )
-        raw.execute(f"CREATE EXTENSION IF NOT EXISTS {name}")  # names are the two above
+        raw.execute(f"CREATE EXTENSION IF NOT EXISTS {name}")  # one of the two above
     # pg_cron can be made in one database of a cluster alone; everywhere else scheduling is simply not there.
     row = raw.execute("SELECT current_setting('cron.database_name', true) = current_database()").fetchone()
     if row is not None and row[0]:

@@ -55,8 +55,10 @@ CREATE TABLE tq.strategy (
 
 CREATE TABLE tq.blob (
     sha256 bytea PRIMARY KEY CONSTRAINT blob_sha256_check CHECK (sha256 = sha256(content)),
-    content bytea STORAGE EXTERNAL NOT NULL
+    content bytea NOT NULL
 );
+-- Written as a statement of its own: PostgreSQL 15 knows no STORAGE inside CREATE TABLE.
+ALTER TABLE tq.blob ALTER COLUMN content SET STORAGE EXTERNAL;
 
 CREATE TABLE tq.document (
     id uuid PRIMARY KEY DEFAULT gen_random_uuid(),
@@ -115,10 +117,11 @@ CREATE TABLE tq.term (
     term text COLLATE "C" NOT NULL,
     stretch int NOT NULL,
     line_hits int NOT NULL CONSTRAINT term_line_hits_check CHECK (line_hits >= 1),
-    line_nos bytea STORAGE EXTERNAL NOT NULL,
+    line_nos bytea NOT NULL,
     PRIMARY KEY (document_id, term, stretch),
     CONSTRAINT term_line_nos_check CHECK (octet_length(line_nos) = 4 * line_hits)
 );
+ALTER TABLE tq.term ALTER COLUMN line_nos SET STORAGE EXTERNAL;
 
 CREATE TABLE tq.provisional_window (
     document_id uuid NOT NULL REFERENCES tq.document ON DELETE CASCADE,
