@@ -45,8 +45,8 @@ test: lint ## lint, then every test against a private test cluster
 	@$(PYTHON) -m pytest
 
 bench: tools ## measure ingest and questions, and print the numbers
-	@$(TQ) up --instance test
-	@cd tests && $(PYTHON) -m bench
+	@$(TQ) up --instance bench
+	@cd tests && $(PYTHON) -m bench $(PARTS)
 
 clean: ## stop and delete this checkout's clusters and virtual environment
 	@test ! -x $(TQ) || $(TQ) down --all --delete

@@ -1,0 +1,28 @@
+"""Every size follows from a model's row, and what it says fits does fit."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tq.model.limits import LETTERS, RULES_SHARE, Model
+
+
+@st.composite
+def models(draw: st.DrawFn) -> Model:
+    output = draw(st.integers(256, 128_000))
+    return Model(
+        name="m", driver="extractive", input_tokens=draw(st.integers(1024, 2_000_000)), output_tokens=output,
+        chars_per_token=draw(st.floats(0.5, 16)), windows_per_call=3, summary_tokens=draw(st.integers(64, min(output, 4000))),
+        concurrency=16, timeout_seconds=60, delay_ms=0,
+    )  # fmt: skip
+
+
+@given(models())
+def test_sizes_fit_the_limits(model: Model) -> None:
+    fit = model.fit
+    usable = model.input_tokens * (1 - RULES_SHARE) * model.chars_per_token
+    assert 3 * fit.window_chars <= usable
+    assert 0 < fit.leaf_min_chars < fit.leaf_max_chars <= fit.window_chars
+    assert fit.bullets * fit.bullet_chars <= model.summary_tokens * model.chars_per_token
+    assert 2 <= fit.fan_out <= len(LETTERS)
