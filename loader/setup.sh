@@ -226,7 +226,7 @@ if [ ! -d "$venv" ]; then
     "$python" -m venv "$venv" || fail "virtual environment" "$python -m venv failed" "see above; then remove $venv and run make up again"
 fi
 
-pip=("$venv/bin/python" -m pip --disable-pip-version-check --no-input)
+pip=("$venv/bin/python" -m pip --disable-pip-version-check --no-input -qq)
 if ! same "$deps_stamp" "$wanted_deps"; then
     say "installing Python packages"
     mapfile -t requirements < <("$venv/bin/python" - "$checkout/pyproject.toml" "$dev" <<'PY'
@@ -239,7 +239,7 @@ if sys.argv[2] == "yes":
 print("\n".join(wanted))
 PY
     )
-    "${pip[@]}" install --quiet "${requirements[@]}" ||
+    "${pip[@]}" install "${requirements[@]}" ||
         fail "Python packages" "pip could not install what pyproject.toml names" "see above: most often the network or the index; then run make up again"
     printf '%s\n' "$wanted_deps" >"$deps_stamp"
 fi
@@ -247,7 +247,7 @@ if ! same "$venv/.tq-code" "$wanted_code"; then
     say "installing tq into $venv"
     rm -f -- "$venv/.tq-code"
     # Not editable: the account that runs the server may not be able to read the checkout.
-    (cd -- "$checkout" && "${pip[@]}" install --quiet --no-deps --no-build-isolation --force-reinstall .) ||
+    (cd -- "$checkout" && "${pip[@]}" install --no-deps --no-build-isolation --force-reinstall .) ||
         fail "install tq" "pip could not install this checkout" "see above; it is the tree that does not build"
     printf '%s\n' "$wanted_code" >"$venv/.tq-code"
 fi

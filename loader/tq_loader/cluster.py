@@ -139,7 +139,9 @@ def choose_port(instance: Instance, free: Callable[[int], bool] = port_is_free) 
 
 
 def reserve_port(instance: Instance) -> int:
-    """Chooses the port and remembers it; a second call with the port still free gives the same."""
+    """Chooses the port and remembers it; a second call, also with the server up on it, gives the same."""
+    if instance.port is not None and is_running(instance):
+        return instance.port
     port = choose_port(instance)
     if port != instance.port:
         _write(instance.port_file, f"{port}\n")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -72,12 +73,11 @@ def migrate(url: str, say: Say = lambda line: None) -> Migrated:
     from sqlalchemy.pool import NullPool
 
     # Alembic wants SQLAlchemy, everything else the connection below it: SQLAlchemy's own paths trip over % and :x.
-    engine = create_engine("postgresql+psycopg://", creator=lambda: psycopg.connect(url), poolclass=NullPool)
     try:
-        with engine.connect() as outer, outer.begin():
-            raw = outer.connection.driver_connection
-            assert isinstance(raw, psycopg.Connection)
-            return _migrate(outer, raw, say)
+        with closing(psycopg.connect(url)) as raw:
+            engine = create_engine("postgresql+psycopg://", creator=lambda: raw, poolclass=NullPool)
+            with engine.connect() as outer, outer.begin():
+                return _migrate(outer, raw, say)
     except ScriptError as error:
         raise Problem(f"migrate {error.where}", error.said, error.hint or "nothing was changed") from error
     except psycopg.OperationalError as error:
@@ -85,8 +85,6 @@ def migrate(url: str, say: Say = lambda line: None) -> Migrated:
     except psycopg.Error as error:
         hint = error.diag.message_hint or "nothing was changed"
         raise Problem("migrate", f"{error.diag.message_primary or error} [{error.sqlstate}]", hint) from error
-    finally:
-        engine.dispose()
 
 
 def _migrate(outer: Any, raw: psycopg.Connection[Any], say: Say) -> Migrated:
