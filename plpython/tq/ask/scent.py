@@ -1,0 +1,113 @@
+"""Scent: where a question's terms stand, counted from the line index. A hint beside each child, never a filter."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Mapping, Sequence
+
+STRETCH = 3
+"""Adjacent lines within which terms count as standing together."""
+
+_LOCAL = 160  # hits in a child up to which it is counted exactly, line by line
+_ANCHORS = 4_000  # lines looked at once a question in a document, from the rarest terms on
+
+
+class Scent:
+    """The postings of one question's terms in one document.
+
+    postings: term → its line numbers, sorted, without repeats (any sequence: a list, an array).
+    idf: term → weight, for every term of the question, those that the document lacks included.
+
+    Work is bounded however common a term is: a child with few hits is counted exactly; for one with many, the number
+    of lines and the peak are lower bounds that rest on the rarest terms' lines.
+    """
+
+    __slots__ = ("_anchored", "_scores", "_shares", "_starts", "_terms", "_weights", "line_count")
+
+    def __init__(
+        self, postings: Mapping[str, Sequence[int]], idf: Mapping[str, float], line_count: int
+    ) -> None:
+        self.line_count = line_count
+        total = sum(weight for weight in idf.values() if weight > 0)
+        held = [(term, lines) for term, lines in postings.items() if len(lines) and idf.get(term, 0.0) > 0]
+        held.sort(key=lambda pair: (len(pair[1]), pair[0]))
+        self._terms = held
+        self._weights = [idf[term] / total for term, _ in held]
+        self._shares: dict[int, float] = {0: 0.0}
+        self._anchored = False
+        self._starts: list[int] = []
+        self._scores: list[float] = []
+
+    def child(self, line_start: int, line_end: int) -> tuple[int, dict[str, int], float]:
+        """Lines with any term, lines a term, and the peak: the best share (0 to 1) of the question's weighted terms
+        found within three adjacent lines, all of them from ``line_start`` to ``line_end`` inclusive."""
+        counts: dict[str, int] = {}
+        ranges: list[tuple[int, int, int]] = []
+        total = most = 0
+        single = 0.0
+        for index, (term, lines) in enumerate(self._terms):
+            low = bisect_left(lines, line_start)
+            high = bisect_right(lines, line_end, low)
+            if count := high - low:
+                counts[term] = count
+                ranges.append((index, low, high))
+                total += count
+                most = max(most, count)
+                single = max(single, self._weights[index])
+        if total <= _LOCAL:
+            masks: dict[int, int] = {}
+            for index, low, high in ranges:
+                bit = 1 << index
+                for line in self._terms[index][1][low:high]:
+                    masks[line] = masks.get(line, 0) | bit
+            return len(masks), counts, max((score for _, score in self._stretches(masks)), default=0.0)
+        if not self._anchored:
+            self._anchor()
+        low = bisect_left(self._starts, line_start)
+        high = bisect_right(self._starts, line_end - STRETCH + 1, low)
+        peak = max(self._scores[low:high], default=0.0)
+        return max(most, bisect_right(self._starts, line_end, low) - low), counts, max(single, peak)
+
+    def _share(self, mask: int) -> float:
+        share = self._shares.get(mask)
+        if share is None:
+            share = sum(weight for index, weight in enumerate(self._weights) if mask >> index & 1)
+            self._shares[mask] = share
+        return share
+
+    def _stretches(self, masks: Mapping[int, int]) -> list[tuple[int, float]]:
+        """The share of each stretch that begins at a line with a hit."""
+        get = masks.get
+        return [
+            (line, self._share(mask | get(line + 1, 0) | get(line + 2, 0))) for line, mask in masks.items()
+        ]
+
+    def _anchor(self) -> None:
+        """Once a question: the stretches around the rarest terms' lines, in order, each with its share."""
+        self._anchored = True
+        masks: dict[int, int] = {}
+        left = _ANCHORS
+        whole = 0
+        for index, (_, lines) in enumerate(self._terms):
+            if len(lines) > left:
+                # The first too common term still gives some lines, evenly spread; the others are only looked up.
+                step = len(lines) // max(left, _ANCHORS // 4) + 1
+                for line in lines[::step]:
+                    masks[line] = masks.get(line, 0) | 1 << index
+                break
+            for line in lines:
+                masks[line] = masks.get(line, 0) | 1 << index
+            left -= len(lines)
+            whole = index + 1
+        anchors = sorted(masks)
+        for index in range(whole, len(self._terms)):
+            lines, bit, at, size = self._terms[index][1], 1 << index, 0, len(self._terms[index][1])
+            for anchor in anchors:
+                at = bisect_left(lines, anchor - STRETCH + 1, at)
+                near = at
+                while near < size and lines[near] < anchor + STRETCH:
+                    masks[lines[near]] = masks.get(lines[near], 0) | bit
+                    near += 1
+        placed = sorted(self._stretches(masks))
+        self._starts = [line for line, _ in placed]
+        self._scores = [score for _, score in placed]
