@@ -1,0 +1,134 @@
+"""What a file is: by its content first, then by its media type, then by its name."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from tq_loader.convert.protocol import READ_FORMATS, UNSUPPORTED, ConvertError
+
+# Format to the module that reads it, imported only when needed. Each has ``convert(data, job, found, out)``.
+FORMATS: Final[dict[str, str]] = {
+    "text": "tq_loader.convert.text",
+    "markdown": "tq_loader.convert.markdown",
+    "pdf": "tq_loader.convert.pdf",
+}
+
+
+@dataclass(slots=True, frozen=True)
+class Found:
+    """A recognised format. ``note``: what a plain reading leaves uninterpreted, said as an omission; or
+    None.
+    """
+
+    format: str
+    media_type: str
+    note: str | None = None
+
+
+# Starts of files that are not read (yet): (offset, bytes, what it is, what to do instead).
+_IMAGE = "convert it to a PDF with a text layer (for example with an OCR program), or load its text"
+_ARCHIVE = "unpack it and load the files in it one by one"
+_OFFICE = "save it as PDF or as plain text and load that"
+_MEDIA = "load a transcript of it"
+_OTHER = READ_FORMATS
+_SIGNATURES: Final[tuple[tuple[int, bytes, str, str], ...]] = (
+    (0, b"\x89PNG\r\n\x1a\n", "a PNG image", _IMAGE),
+    (0, b"\xff\xd8\xff", "a JPEG image", _IMAGE),
+    (0, b"GIF87a", "a GIF image", _IMAGE),
+    (0, b"GIF89a", "a GIF image", _IMAGE),
+    (0, b"II*\x00", "a TIFF image", _IMAGE),
+    (0, b"MM\x00*", "a TIFF image", _IMAGE),
+    (8, b"WEBP", "a WebP image", _IMAGE),
+    (4, b"ftypheic", "a HEIC image", _IMAGE),
+    (4, b"ftyp", "an MP4 video or audio file", _MEDIA),
+    (8, b"WAVE", "a WAV audio file", _MEDIA),
+    (0, b"ID3", "an MP3 audio file", _MEDIA),
+    (0, b"OggS", "an Ogg audio or video file", _MEDIA),
+    (0, b"fLaC", "a FLAC audio file", _MEDIA),
+    (0, b"\x1aE\xdf\xa3", "a Matroska or WebM video", _MEDIA),
+    (0, b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "a legacy Office, Outlook or encrypted Office file", _OFFICE),
+    (0, b"{\\rtf", "an RTF document", _OFFICE),
+    (0, b"\x1f\x8b", "a gzip archive", _ARCHIVE),
+    (0, b"BZh", "a bzip2 archive", _ARCHIVE),
+    (0, b"\xfd7zXZ\x00", "an xz archive", _ARCHIVE),
+    (0, b"(\xb5/\xfd", "a zstd archive", _ARCHIVE),
+    (0, b"7z\xbc\xaf'\x1c", "a 7z archive", _ARCHIVE),
+    (0, b"Rar!\x1a\x07", "a RAR archive", _ARCHIVE),
+    (257, b"ustar", "a tar archive", _ARCHIVE),
+    (
+        0,
+        b"SQLite format 3\x00",
+        "an SQLite database",
+        "export the rows as text, or load them with tq.load_query",
+    ),
+    (0, b"PAR1", "a Parquet file", "export the rows as text, or load them with tq.load_query"),
+    (0, b"\x7fELF", "an ELF program", _OTHER),
+    (0, b"\xca\xfe\xba\xbe", "a Java class or Mach-O program", _OTHER),
+    (0, b"\x00asm", "a WebAssembly program", _OTHER),
+)
+
+_ZIP_MEMBERS: Final[tuple[tuple[bytes, str], ...]] = (
+    (b"word/", "a Word document (.docx)"),
+    (b"xl/", "an Excel workbook (.xlsx)"),
+    (b"ppt/", "a PowerPoint presentation (.pptx)"),
+    (b"application/epub+zip", "an EPUB book"),
+    (b"application/vnd.oasis.opendocument.text", "an OpenDocument text (.odt)"),
+    (b"application/vnd.oasis.opendocument.spreadsheet", "an OpenDocument spreadsheet (.ods)"),
+    (b"application/vnd.oasis.opendocument.presentation", "an OpenDocument presentation (.odp)"),
+)
+
+_MARKDOWN_TYPES = frozenset({"text/markdown", "text/x-markdown"})
+_MARKDOWN_NAMES = (".md", ".markdown", ".mdown", ".mkd", ".mkdn")
+_HTML = re.compile(rb"\s*(<!--.*?-->\s*)*<(!doctype\s+html|html|head|body)[\s>]", re.I | re.S)
+
+
+def detect(data: bytes | bytearray, media_type: str | None, name: str) -> Found:
+    """The format of ``data`` (all of the file, not empty). Raises TQ010 for what no converter reads."""
+    declared = (media_type or "").split(";")[0].strip().lower()
+    lower = name.lower()
+    # PDF readers accept up to 1,024 bytes of anything before the header.
+    if b"%PDF-" in data[:1024]:
+        return Found("pdf", "application/pdf")
+    _refuse_signatures(data)
+    if _HTML.match(data[:2048]):
+        return Found("text", "text/html", "read as plain text: its HTML markup was not interpreted")
+    if declared in ("application/pdf", "application/x-pdf") or (
+        declared in ("", "application/octet-stream") and lower.endswith(".pdf")
+    ):
+        # Nothing in the content says what it is: the PDF reader decides, and says so when it is none.
+        return Found("pdf", "application/pdf")
+    if declared in _MARKDOWN_TYPES or (
+        declared in ("", "text/plain", "application/octet-stream") and lower.endswith(_MARKDOWN_NAMES)
+    ):
+        return Found("markdown", "text/markdown")
+    if declared.startswith("text/") and declared != "text/plain":
+        return Found("text", declared, f"read as plain text: the structure of {declared} was not interpreted")
+    return Found("text", "text/plain")
+
+
+def unsupported(seen: str, hint: str) -> ConvertError:
+    """The error for content that no converter reads."""
+    if hint != READ_FORMATS:
+        hint = f"{hint}; {READ_FORMATS}"
+    return ConvertError(UNSUPPORTED, "content is not supported", f"the content is {seen}", hint)
+
+
+def _refuse_signatures(data: bytes | bytearray) -> None:
+    if data[:4] in (b"PK\x03\x04", b"PK\x05\x06"):
+        # The names of the members stand in clear at the start and, all of them, at the end.
+        ends = data[:8192] + data[-65536:]
+        for mark, what in _ZIP_MEMBERS:
+            if mark in ends:
+                raise unsupported(what, _OFFICE)
+        raise unsupported("a zip archive", _ARCHIVE)
+    if data[:2] == b"BM" and len(data) > 26 and int.from_bytes(data[2:6], "little") == len(data):
+        raise unsupported("a BMP image", _IMAGE)
+    if data[:2] == b"MZ" and b"\x00" in data[:64]:
+        raise unsupported("a Windows program", _OTHER)
+    for offset, mark, what, hint in _SIGNATURES:
+        if data[offset : offset + len(mark)] == mark:
+            if offset and mark in (b"WEBP", b"WAVE") and data[:4] != b"RIFF":
+                continue
+            raise unsupported(what, hint)

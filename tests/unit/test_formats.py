@@ -1,0 +1,97 @@
+"""Real files: what each must give up, by the index that comes with them. Skipped where the folder is
+absent.
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+import re
+from pathlib import Path
+
+import pytest
+from convert_help import convert
+
+FOLDER = Path(os.environ.get("TQ_FORMATS", Path(__file__).resolve().parents[3] / "shared" / "formats"))
+INDEX = FOLDER / "index.csv"
+
+# Read by formats that come later; until then they must say so.
+LATER = {
+    "pdf_scan_four_rotations.pdf": "scanned: needs OCR",
+    "pdf_scan_rotated90.pdf": "scanned: needs OCR",
+    "pdf_scan_skewed.pdf": "scanned: needs OCR",
+    "pdf_table_as_image.pdf": "a table that is an image: needs OCR",
+}
+REFUSED = {
+    "bin_random.bin": "TQ010",
+    "pdf_password_required_r4.pdf": "TQ013",
+    "pdf_zero_bytes.pdf": "TQ011",
+    "pdf_zero_pages.pdf": "TQ011",
+    # Nothing but glyphs without a meaning: said, and not answered from.
+    "pdf_font_without_unicode_map.pdf": "TQ010",
+    "pdf_truetype_nomapping.pdf": "TQ010",
+}
+TOLD = {
+    "pdf_portfolio_two_attached_pdfs.pdf": ("attachment", 2),
+    "pdf_xfa_please_wait.pdf": ("xfa_form", 1),
+    "pdf_broken_xref_command_missing.pdf": ("repaired", 1),
+    "pdf_invisible_text_layer.pdf": ("invisible_text", 1),
+}
+
+pytestmark = pytest.mark.skipif(not INDEX.is_file(), reason=f"no folder of real files at {FOLDER}")
+
+
+def cases() -> list[dict[str, str]]:
+    if not INDEX.is_file():
+        return [{"file": "none", "fact": ""}]
+    with INDEX.open(encoding="utf-8", newline="") as lines:
+        rows = list(csv.DictReader(lines))
+    return [row for row in rows if row["file"].split("_")[0] in ("txt", "md", "pdf", "bin", "csv")]
+
+
+def folded(texts: list[str]) -> str:
+    return " ".join(" ".join(texts).split())
+
+
+@pytest.mark.parametrize("case", cases(), ids=lambda case: case["file"])
+def test_file(case: dict[str, str]) -> None:
+    name = case["file"]
+    result = convert((FOLDER / name).read_bytes(), name)
+    if name in LATER or name in REFUSED:
+        assert result.error is not None, "read, though it is listed as not readable yet"
+        assert result.error["code"] == REFUSED.get(name, "TQ010")
+        return
+    assert result.error is None
+    # Words are kept as printed: a fact may be hyphenated over a line's end.
+    together = (
+        folded(result.texts)
+        + "\n"
+        + folded([re.sub(r"-$", "\0", t) for t in result.texts]).replace("\0 ", "")
+    )
+    assert folded([case["fact"]]) in together
+    if name in TOLD:
+        kind, count = TOLD[name]
+        assert [o["kind"] for o in result.omissions].count(kind) == count
+    if name.startswith("pdf_"):
+        assert all(row[1] and row[4]["bbox"] for row in result.rows)
+
+
+@pytest.mark.parametrize(
+    "name", [c["file"] for c in cases() if c["file"].startswith("pdf_") and c["file"] not in LATER | REFUSED]
+)
+def test_no_digit_is_lost(name: str) -> None:
+    """Digits of a plain extraction of each page, against the digits of its lines."""
+    import pymupdf
+
+    data = (FOLDER / name).read_bytes()
+    result = convert(data, name)
+    with pymupdf.open(stream=data, filetype="pdf") as document:
+        for number, page in enumerate(document, start=1):
+            plain = sorted(c for c in page.get_text() if c.isdigit())
+            rows = [row for row in result.rows if row[1] == number]
+            ours = sorted(c for row in rows for c in row[0] + row[4].get("printed_line", "") if c.isdigit())
+            if name == "pdf_line_numbered_transcript_scotus.pdf":
+                # Printed line numbers of lines without text have no line of ours to stand with.
+                assert len(plain) - len(ours) == 2 * 7
+                continue
+            assert ours == plain
