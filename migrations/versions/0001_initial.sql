@@ -30,7 +30,9 @@ CREATE TABLE tq.model (
     summary_tokens int NOT NULL CONSTRAINT model_summary_tokens_check CHECK (summary_tokens BETWEEN 64 AND output_tokens),
     concurrency int NOT NULL DEFAULT 16 CONSTRAINT model_concurrency_check CHECK (concurrency BETWEEN 1 AND 1000),
     timeout_seconds int NOT NULL DEFAULT 60 CONSTRAINT model_timeout_seconds_check CHECK (timeout_seconds BETWEEN 1 AND 3600),
-    delay_ms int NOT NULL DEFAULT 0 CONSTRAINT model_delay_ms_check CHECK (delay_ms BETWEEN 0 AND 60000)
+    delay_ms int NOT NULL DEFAULT 0 CONSTRAINT model_delay_ms_check CHECK (delay_ms BETWEEN 0 AND 60000),
+    input_price numeric NOT NULL DEFAULT 0 CONSTRAINT model_input_price_check CHECK (input_price >= 0),
+    output_price numeric NOT NULL DEFAULT 0 CONSTRAINT model_output_price_check CHECK (output_price >= 0)
 );
 
 CREATE TABLE tq.strategy (
@@ -194,6 +196,18 @@ CREATE TABLE tq.bullet (
     CONSTRAINT bullet_line_fkey FOREIGN KEY (document_id, line_end) REFERENCES tq.line DEFERRABLE INITIALLY DEFERRED
 );
 CREATE INDEX bullet_line_idx ON tq.bullet (document_id, line_end);
+
+-- What a transaction changed of a document's lines, windows and nodes, for the check at COMMIT (sql/110_whole.sql). A row
+-- lives no longer than its transaction, so the table need not survive a crash.
+CREATE UNLOGGED TABLE tq_private.touched (
+    document_id uuid NOT NULL,
+    xid xid8 NOT NULL,
+    first_new_line int,
+    lines boolean NOT NULL,
+    windows boolean NOT NULL,
+    nodes boolean NOT NULL,
+    PRIMARY KEY (document_id, xid)
+);
 
 -- ---------------------------------------------------------------- questions and their whole working
 

@@ -1,0 +1,283 @@
+-- Loading, and what else moves a document through its life from outside: retry, cancel, remove. The public functions
+-- check what they are given with the caller's own rights; the small definer functions write.
+
+CREATE OR REPLACE FUNCTION tq_private.invalid_argument(argument text, seen text, hint text) RETURNS void
+LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    RAISE EXCEPTION USING ERRCODE = 'TQ021', MESSAGE = format('invalid value for the argument %s', argument),
+        DETAIL = seen, HINT = hint;
+END $$;
+
+CREATE OR REPLACE FUNCTION tq_private.may_change(document_owner name) RETURNS boolean
+LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, tq, pg_temp
+RETURN document_owner = tq_private.asker() OR pg_has_role(tq_private.asker(), 'tq_admin', 'MEMBER');
+COMMENT ON FUNCTION tq_private.may_change IS 'Whether the asker may replace, retry, cancel or remove a document of that owner.';
+
+-- Definer: whoever may load need not be able to write tables, nor to read blobs that others stored.
+CREATE OR REPLACE FUNCTION tq_private.store_document(
+    name text, content bytea, media_type text, tags text[], metadata jsonb, source_weight real, effective_on date,
+    questions text[]) RETURNS uuid
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, tq, pg_temp AS $$
+DECLARE
+    digest constant bytea := sha256(content);
+    newest tq.document;
+    result uuid;
+BEGIN
+    -- Two sessions that load one name take turns, so that the second finds what the first stored.
+    PERFORM pg_advisory_xact_lock(hashtextextended('tq.load:' || store_document.name, 0));
+    SELECT d.* INTO newest FROM tq.document AS d WHERE d.name = store_document.name ORDER BY d.version DESC LIMIT 1;
+    IF FOUND THEN
+        IF NOT tq_private.may_change(newest.owner) THEN
+            RAISE EXCEPTION USING ERRCODE = '42501', MESSAGE = 'the document belongs to another role',
+                DETAIL = format('%s is taken.', tq_private.shown(store_document.name)),
+                HINT = 'Load under another name, or as the owner or a member of tq_admin.';
+        END IF;
+        -- Bytes that could not be read as one type may be loaded again as another.
+        IF newest.sha256 = digest AND NOT (newest.status = 'failed' AND store_document.media_type IS NOT NULL
+                                           AND store_document.media_type IS DISTINCT FROM newest.media_type) THEN
+            -- The same document: no work. What is said about it may be new all the same.
+            UPDATE tq.document AS d SET
+                tags = coalesce(nullif(store_document.tags, '{}'), d.tags),
+                metadata = coalesce(nullif(store_document.metadata, '{}'), d.metadata),
+                source_weight = CASE store_document.source_weight WHEN 1 THEN d.source_weight ELSE store_document.source_weight END,
+                effective_on = coalesce(store_document.effective_on, d.effective_on)
+            WHERE d.id = newest.id
+                AND ((store_document.tags <> '{}' AND store_document.tags <> d.tags)
+                     OR (store_document.metadata <> '{}' AND store_document.metadata <> d.metadata)
+                     OR store_document.source_weight NOT IN (1, d.source_weight)
+                     OR store_document.effective_on <> coalesce(d.effective_on, 'infinity'));
+            IF store_document.questions <> '{}' THEN
+                DELETE FROM tq.possible_query AS q WHERE q.document_id = newest.id;
+                INSERT INTO tq.possible_query (document_id, ordinal, question)
+                SELECT newest.id, q.ordinality, q.question
+                FROM unnest(store_document.questions) WITH ORDINALITY AS q (question);
+            END IF;
+            RETURN newest.id;
+        END IF;
+    END IF;
+
+    LOOP
+        INSERT INTO tq.blob (sha256, content) VALUES (digest, store_document.content) ON CONFLICT DO NOTHING;
+        -- Another session may be removing the last document of these bytes: wait for it, then store them again.
+        PERFORM FROM tq.blob AS b WHERE b.sha256 = digest FOR KEY SHARE;
+        EXIT WHEN FOUND;
+    END LOOP;
+    INSERT INTO tq.document (name, version, sha256, media_type, tags, metadata, source_weight, effective_on, owner)
+    VALUES (store_document.name, coalesce(newest.version, 0) + 1, digest, store_document.media_type, store_document.tags,
+            store_document.metadata, store_document.source_weight, store_document.effective_on,
+            coalesce(newest.owner, tq_private.asker()))
+    RETURNING id INTO result;
+    INSERT INTO tq.possible_query (document_id, ordinal, question)
+    SELECT result, q.ordinality, q.question FROM unnest(store_document.questions) WITH ORDINALITY AS q (question);
+    PERFORM pgmq.send('tq_convert'::text, jsonb_build_object('document_id', result));
+    RETURN result;
+EXCEPTION WHEN unique_violation THEN
+    -- Only with a snapshot from before another session's load.
+    RAISE EXCEPTION USING ERRCODE = '40001', MESSAGE = 'the document was loaded by another session meanwhile',
+        DETAIL = tq_private.shown(store_document.name), HINT = 'Run the transaction again.';
+END $$;
+COMMENT ON FUNCTION tq_private.store_document IS 'Stores bytes as a document''s next version and queues its conversion.';
+
+CREATE OR REPLACE FUNCTION tq.load(
+    name text, content bytea, media_type text DEFAULT NULL, tags text[] DEFAULT '{}', metadata jsonb DEFAULT '{}',
+    source_weight real DEFAULT 1, effective_on date DEFAULT NULL, questions text[] DEFAULT '{}') RETURNS uuid
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, tq, pg_temp AS $$
+DECLARE
+    most bigint;
+    bad record;
+BEGIN
+    IF load.name IS NULL OR length(load.name) NOT BETWEEN 1 AND 500 THEN
+        PERFORM tq_private.invalid_argument('name',
+            CASE WHEN load.name IS NULL THEN 'It is NULL.' ELSE format('It has %s characters.', length(load.name)) END,
+            'A name is 1 to 500 characters.');
+    END IF;
+    IF load.content IS NULL THEN
+        PERFORM tq_private.invalid_argument('content', 'It is NULL.', 'Give the file''s bytes.');
+    END IF;
+    SELECT (s.value #>> '{}')::bigint INTO most FROM tq.setting AS s WHERE s.name = 'document_max_bytes';
+    IF octet_length(load.content) > most THEN
+        RAISE EXCEPTION USING ERRCODE = 'TQ012', MESSAGE = 'content too large',
+            DETAIL = format('%s has %s bytes; document_max_bytes is %s.', tq_private.shown(load.name),
+                            octet_length(load.content), most),
+            HINT = 'Split the file, or raise the setting document_max_bytes.';
+    END IF;
+    IF load.media_type !~ '^[A-Za-z0-9!#$&^_.+-]{1,100}/[A-Za-z0-9!#$&^_.+-]{1,100}(\s*;[\x20-\x7e]{1,100})?$' THEN
+        PERFORM tq_private.invalid_argument('media_type', format('It is %s.', tq_private.shown(load.media_type)),
+            'A media type looks like text/plain or application/pdf; NULL finds it out.');
+    END IF;
+    IF load.source_weight IS NULL OR NOT load.source_weight BETWEEN 0 AND 1000 THEN
+        PERFORM tq_private.invalid_argument('source_weight',
+            CASE WHEN load.source_weight IS NULL THEN 'It is NULL.' ELSE format('It is %s.', load.source_weight) END,
+            'A weight is 0 to 1000; 1 is usual.');
+    END IF;
+    IF jsonb_typeof(load.metadata) <> 'object' THEN
+        PERFORM tq_private.invalid_argument('metadata', format('It is a JSON %s.', jsonb_typeof(load.metadata)),
+            'Metadata is a JSON object.');
+    END IF;
+    SELECT t.ordinality, t.tag INTO bad FROM unnest(load.tags) WITH ORDINALITY AS t (tag)
+    WHERE t.tag IS NULL OR length(t.tag) NOT BETWEEN 1 AND 200 LIMIT 1;
+    IF FOUND THEN
+        PERFORM tq_private.invalid_argument('tags', format('Tag %s has %s characters.', bad.ordinality, coalesce(length(bad.tag), 0)),
+            'A tag is 1 to 200 characters.');
+    END IF;
+    SELECT q.ordinality, q.question INTO bad FROM unnest(load.questions) WITH ORDINALITY AS q (question)
+    WHERE q.question IS NULL OR btrim(q.question) = '' OR length(q.question) > 1000 LIMIT 1;
+    IF FOUND THEN
+        PERFORM tq_private.invalid_argument('questions',
+            format('Question %s has %s characters.', bad.ordinality, coalesce(length(btrim(bad.question)), 0)),
+            'A possible query is 1 to 1000 characters.');
+    END IF;
+    IF cardinality(load.questions) > 1000 OR cardinality(load.tags) > 1000 THEN
+        PERFORM tq_private.invalid_argument(CASE WHEN cardinality(load.tags) > 1000 THEN 'tags' ELSE 'questions' END,
+            'It has more than 1000 elements.', 'Give a short list.');
+    END IF;
+    RETURN tq_private.store_document(load.name, load.content, load.media_type,
+        ARRAY(SELECT t FROM unnest(load.tags) AS t), coalesce(load.metadata, '{}'), load.source_weight, load.effective_on,
+        ARRAY(SELECT q FROM unnest(load.questions) AS q));
+END $$;
+COMMENT ON FUNCTION tq.load IS
+'Store a file as a document and queue its ingest; returns its id.
+The same name with the same bytes is the same document; new bytes are its next version. Returns at once: CALL tq.work(),
+or a schedule, does the rest. questions: what the document should be able to answer.';
+
+CREATE OR REPLACE FUNCTION tq.load_text(
+    name text, content text, media_type text DEFAULT NULL, tags text[] DEFAULT '{}', metadata jsonb DEFAULT '{}',
+    source_weight real DEFAULT 1, effective_on date DEFAULT NULL, questions text[] DEFAULT '{}') RETURNS uuid
+LANGUAGE sql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, tq, pg_temp AS $$
+    -- Text is text, whatever its first bytes look like.
+    SELECT tq.load(load_text.name, convert_to(load_text.content, 'UTF8'),
+        coalesce(load_text.media_type, CASE WHEN load_text.name ~* '\.(md|markdown)$' THEN 'text/markdown' ELSE 'text/plain' END),
+        load_text.tags, load_text.metadata, load_text.source_weight, load_text.effective_on, load_text.questions)
+$$;
+COMMENT ON FUNCTION tq.load_text IS
+'Store a text as a document and queue its ingest; returns its id.
+Markdown where the name ends in .md or .markdown, else plain text. Otherwise as tq.load.';
+
+CREATE OR REPLACE FUNCTION tq_private.drop_messages(documents uuid[]) RETURNS int
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, tq, pg_temp AS $$
+DECLARE
+    queue text;
+    n int;
+    total int := 0;
+BEGIN
+    FOREACH queue IN ARRAY ARRAY['tq_convert', 'tq_model', 'tq_dead'] LOOP
+        -- Dead messages keep the body that failed under "body".
+        EXECUTE format('DELETE FROM pgmq.%I AS m
+            WHERE coalesce(m.message ->> ''document_id'', m.message #>> ''{body,document_id}'') = ANY ($1::text[])', 'q_' || queue)
+        USING documents;
+        GET DIAGNOSTICS n = ROW_COUNT;
+        total := total + n;
+    END LOOP;
+    RETURN total;
+END $$;
+COMMENT ON FUNCTION tq_private.drop_messages IS 'Deletes the queued and dead messages of documents.';
+
+-- Definer, with the right to change checked on every document: callers need no rights on tables and queues.
+CREATE OR REPLACE FUNCTION tq_private.change_documents(verb text, documents uuid[]) RETURNS int
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, tq, pg_temp AS $$
+DECLARE
+    mine uuid[];
+    digests bytea[];
+    names text[];
+    refused text;
+    n int;
+BEGIN
+    -- Documents first, messages after, as the workers do; in one order, so that two callers do not block each other.
+    SELECT array_agg(d.id) FILTER (WHERE d.mine), array_agg(DISTINCT d.sha256) FILTER (WHERE d.mine),
+           array_agg(DISTINCT d.name) FILTER (WHERE d.mine), min(d.name) FILTER (WHERE NOT d.mine)
+    INTO mine, digests, names, refused
+    FROM (SELECT x.id, x.sha256, x.name, tq_private.may_change(x.owner) AS mine
+          FROM tq.document AS x
+          WHERE x.id = ANY (documents)
+            AND CASE verb WHEN 'retry' THEN x.status = 'failed'
+                          WHEN 'cancel' THEN x.status NOT IN ('ready', 'failed')
+                          ELSE TRUE END
+          ORDER BY x.id FOR UPDATE) AS d;
+    IF mine IS NULL AND refused IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = '42501', MESSAGE = 'the document belongs to another role',
+            DETAIL = format('%s may be read, not changed.', tq_private.shown(refused)),
+            HINT = format('Let its owner or a member of tq_admin %s it.', verb);
+    END IF;
+    n := coalesce(cardinality(mine), 0);
+    IF n = 0 THEN
+        RETURN 0;
+    END IF;
+    PERFORM tq_private.drop_messages(mine);
+    IF verb = 'retry' THEN
+        UPDATE tq.document AS d SET status = 'pending', sqlstate = NULL, error = NULL, hint = NULL, failed_step = NULL,
+            finished_at = NULL
+        WHERE d.id = ANY (mine);
+        -- Every step looks at the state first: what is done stays done.
+        PERFORM pgmq.send('tq_convert'::text, jsonb_build_object('document_id', id)) FROM unnest(mine) AS id;
+    ELSIF verb = 'cancel' THEN
+        UPDATE tq.document AS d SET status = 'failed', sqlstate = '57014', error = 'cancelled', hint = NULL,
+            failed_step = (tq_private.document_progress(d)).step, finished_at = now()
+        WHERE d.id = ANY (mine);
+    ELSE
+        DELETE FROM tq.document AS d WHERE d.id = ANY (mine);
+        -- A name whose current version is gone falls back to its newest that is ready.
+        UPDATE tq.document AS d SET current = TRUE
+        WHERE d.id IN (SELECT DISTINCT ON (o.name) o.id FROM tq.document AS o
+                       WHERE o.name = ANY (names) AND o.status = 'ready'
+                         AND NOT EXISTS (SELECT FROM tq.document AS c WHERE c.name = o.name AND c.current)
+                       ORDER BY o.name, o.version DESC);
+        PERFORM tq_private.drop_blobs(digests);
+    END IF;
+    RETURN n;
+END $$;
+COMMENT ON FUNCTION tq_private.change_documents IS 'Does retry, cancel or remove to those of the documents that the asker may change.';
+
+CREATE OR REPLACE FUNCTION tq_private.drop_blobs(digests bytea[]) RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, tq, pg_temp AS $$
+DECLARE
+    free bytea[];
+BEGIN
+    -- Bytes that another session is loading right now are locked by it, and stay.
+    free := ARRAY(SELECT b.sha256 FROM tq.blob AS b WHERE b.sha256 = ANY (digests) FOR UPDATE SKIP LOCKED);
+    DELETE FROM tq.blob AS b
+    WHERE b.sha256 = ANY (free) AND NOT EXISTS (SELECT FROM tq.document AS d WHERE d.sha256 = b.sha256);
+EXCEPTION WHEN foreign_key_violation THEN
+    NULL;  -- an older snapshot missed a document that holds them
+END $$;
+COMMENT ON FUNCTION tq_private.drop_blobs IS 'Deletes those of the blobs that no document holds any more.';
+
+CREATE OR REPLACE FUNCTION tq_private.check_named(doc text, verb text) RETURNS void
+LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, tq, pg_temp AS $$
+BEGIN
+    IF doc IS NULL THEN
+        PERFORM tq_private.invalid_argument('doc', 'It is NULL.',
+            format('Name what to %s; ''*'' stands for every document.', verb));
+    END IF;
+END $$;
+
+CREATE OR REPLACE FUNCTION tq.retry(doc text) RETURNS int
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, tq, pg_temp AS $$
+BEGIN
+    PERFORM tq_private.check_named(doc, 'retry');
+    -- Of a name that means several versions only the newest: an older one is not wanted any more.
+    RETURN tq_private.change_documents('retry', ARRAY(
+        SELECT DISTINCT ON (m.name) m.id FROM tq_private.match_documents(doc) AS m ORDER BY m.name, m.version DESC));
+END $$;
+COMMENT ON FUNCTION tq.retry IS
+'Start a failed document again; returns how many, 0 for none.
+The newest version of each name that doc means, or the version named. What was done already stays done.';
+
+CREATE OR REPLACE FUNCTION tq.cancel(doc text) RETURNS int
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, tq, pg_temp AS $$
+BEGIN
+    PERFORM tq_private.check_named(doc, 'cancel');
+    RETURN tq_private.change_documents('cancel', ARRAY(SELECT m.id FROM tq_private.match_documents(doc) AS m));
+END $$;
+COMMENT ON FUNCTION tq.cancel IS
+'Stop the ingest of a document; returns how many, 0 for none.
+It is failed with SQLSTATE 57014 then; tq.retry takes it up again. Versions that are ready stay.';
+
+CREATE OR REPLACE FUNCTION tq.remove(doc text) RETURNS int
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, tq, pg_temp AS $$
+BEGIN
+    PERFORM tq_private.check_named(doc, 'remove');
+    RETURN tq_private.change_documents('remove', ARRAY(SELECT m.id FROM tq_private.match_documents(doc) AS m));
+END $$;
+COMMENT ON FUNCTION tq.remove IS
+'Remove documents with all that hangs on them; returns how many.
+All versions of a name, or the one that name@version or a uuid names. Counts versions; 0 for none.';
