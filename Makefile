@@ -34,21 +34,21 @@ tools:
 
 lint: tools ## ruff and mypy over the tree
 	@echo "lint: ruff"
-	@$(PYTHON) -m ruff check .
+	@$(PYTHON) -m ruff check . || { echo "lint: ruff found the above; \`.venv/bin/ruff check --fix .\` mends some of it" >&2; exit 1; }
 	@echo "lint: mypy"
-	@$(PYTHON) -m mypy
+	@$(PYTHON) -m mypy || { echo "lint: mypy found the above" >&2; exit 1; }
 
 test: lint ## lint, then every test against a private test cluster
 	@echo "test: starting the test instance"
 	@$(TQ) up --instance test
 	@echo "test: pytest"
-	@$(PYTHON) -m pytest
+	@$(PYTHON) -m pytest || { echo "test: failed, see above; one test again: .venv/bin/pytest FILE -k NAME" >&2; exit 1; }
 
 bench: tools ## measure ingest and questions, and print the numbers
-	@$(TQ) up --instance bench
-	@cd tests && $(PYTHON) -m bench $(PARTS)
+	@$(TQ) up --instance test
+	@cd tests && $(PYTHON) -m bench
 
 clean: ## stop and delete this checkout's clusters and virtual environment
 	@test ! -x $(TQ) || $(TQ) down --all --delete
-	@rm -rf -- "$(HOME_DIR)" && echo "clean: $(HOME_DIR) removed"
+	@test ! -e "$(HOME_DIR)" || { rm -rf -- "$(HOME_DIR)" && echo "clean: removed $(HOME_DIR)"; }
 	@rm -rf -- .venv .pytest_cache .ruff_cache .mypy_cache .hypothesis .coverage

@@ -1,4 +1,4 @@
-"""Alembic's entry: runs the migrations on the connection, and in the transaction, that `tq migrate` opened."""
+"""Alembic's entry: runs the migrations on the connection and in the transaction that `tq migrate` opened."""
 
 from alembic import context
 

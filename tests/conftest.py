@@ -1,7 +1,7 @@
-"""A real server for the tests: the private instance `test`, one migrated template a session, one clone a test.
+"""A real server for the tests: the private instance `test`, one migrated template, one clone of it a test.
 
-`db` is a connection to a database of the test's own, `url` its address. `server` alone is the running instance, whose
-own database `tq` is the only one with pg_cron.
+`db` is a connection to a database of the test's own, `url` its address. `server` is the running instance,
+whose own database `tq` is the only one with pg_cron.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def _drop_left_behind(instance: Instance) -> None:
 
 def _migrate_template(*, dbname: str, **_: Any) -> None:
     instance = find_home().instance("test")
-    # Roles belong to the whole cluster: two sessions that migrate at the same time would trip over each other's.
+    # Roles belong to the whole cluster: two sessions that migrate at once would trip over each other's.
     with open(instance.root / "template.lock", "w", encoding="ascii") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         migrate(instance.url(dbname))
@@ -107,7 +107,7 @@ def empty_url(server: Instance) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def cron_url(server: Instance) -> str:
-    """The instance's own database, the only one with pg_cron. It outlives the session: clean up after a test."""
+    """The instance's own database, the only one with pg_cron. It outlives the session: clean up."""
     return server.url()
 
 

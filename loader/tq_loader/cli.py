@@ -34,7 +34,9 @@ class Commands(click.Group):
     """A group whose commands are imported by name, and whose errors are one line."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return [name for name, target in COMMANDS.items() if importlib.util.find_spec(target.partition(":")[0])]
+        return [
+            name for name, target in COMMANDS.items() if importlib.util.find_spec(target.partition(":")[0])
+        ]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         target = COMMANDS.get(cmd_name)

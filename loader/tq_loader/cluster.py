@@ -1,7 +1,8 @@
 """A private PostgreSQL cluster for one checkout: make, configure, start, stop.
 
-Never the machine's own cluster: an own data directory, an own socket directory that only its account can enter, and
-a port that was free when it was chosen. PostgreSQL refuses to run as root, so root lends it the `postgres` account.
+Never the machine's own cluster: an own data directory, an own socket directory that only its account can
+enter, and a port that was free when it was chosen. PostgreSQL refuses to run as root, so root lends it the
+account `postgres`.
 """
 
 from __future__ import annotations
@@ -27,7 +28,16 @@ PORTS = range(21000, 29000)
 # What the server may see of the environment of whoever starts it: the models' keys and addresses, and the
 # way through a proxy. Everything else stays out.
 PASSED = ("ANTHROPIC_", "OPENAI_")
-PASSED_WHOLE = ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy", "SSL_CERT_FILE", "SSL_CERT_DIR")
+PASSED_WHOLE = (
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "NO_PROXY",
+    "http_proxy",
+    "https_proxy",
+    "no_proxy",
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+)
 
 Say = Callable[[str], None]
 
@@ -55,19 +65,22 @@ def account() -> Account:
         lent = pwd.getpwnam("postgres")
     except KeyError:
         raise Problem(
-            "account", "PostgreSQL refuses to run as root, and there is no account postgres", "run `make up`, which installs the server's package"
+            "account",
+            "PostgreSQL refuses to run as root, and there is no account postgres",
+            "run `make up`, which installs the server's package",
         ) from None
     return Account(lent.pw_name, lent.pw_uid, lent.pw_gid, borrowed=True)
 
 
-def run(command: Sequence[str | os.PathLike[str]], env: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+def run(
+    command: Sequence[str | os.PathLike[str]], env: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
     """Runs a program of the server as the server's account; standard error is folded into the output.
 
     The working directory is /: that account may not be able to enter the caller's.
     """
     who = account()
     environment = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", **(env or {})}
-    lent = {"user": who.uid, "group": who.gid, "extra_groups": [who.gid]} if who.borrowed else {}
     return subprocess.run(
         [os.fspath(part) for part in command],
         env=environment,
@@ -79,7 +92,9 @@ def run(command: Sequence[str | os.PathLike[str]], env: Mapping[str, str] | None
         errors="replace",
         umask=0o077,
         check=False,
-        **lent,  # type: ignore[arg-type]
+        user=who.uid if who.borrowed else None,
+        group=who.gid if who.borrowed else None,
+        extra_groups=[who.gid] if who.borrowed else None,
     )
 
 
@@ -123,7 +138,9 @@ def choose_port(instance: Instance, free: Callable[[int], bool] = port_is_free) 
     asked = os.environ.get("TQ_PORT")
     if asked:
         if not asked.isascii() or not asked.isdigit() or not 1024 <= int(asked) <= 65535:
-            raise Problem("port", f"TQ_PORT={asked} is no port", "give a number from 1024 to 65535, or unset it")
+            raise Problem(
+                "port", f"TQ_PORT={asked} is no port", "give a number from 1024 to 65535, or unset it"
+            )
         if not free(int(asked)):
             raise Problem("port", f"TQ_PORT={asked} is taken", "choose another, or unset it for a free one")
         return int(asked)
@@ -206,14 +223,17 @@ def configuration(instance: Instance, port: int) -> str:
             "synchronous_commit": "off",
             "max_wal_size": quoted("512MB"),
         }
-    lines = ["# Written by tq at every start: changes here are lost.", f"# Own settings belong in {instance.local_conf}"]
+    lines = [
+        "# Written by tq at every start: changes here are lost.",
+        f"# Own settings belong in {instance.local_conf}",
+    ]
     lines += [f"{name} = {value}" for name, value in settings.items()]
     lines.append(f"include_if_exists = {quoted(instance.local_conf)}")
     return "\n".join(lines) + "\n"
 
 
 HBA = """\
-# Written by tq. The socket's directory can be entered by the server's account alone, so no password is asked there.
+# Written by tq. Only the server's account can enter the socket's directory, so no password is asked there.
 local   all             all                                     trust
 host    all             all             127.0.0.1/32            scram-sha-256
 host    all             all             ::1/128                 scram-sha-256
@@ -222,7 +242,7 @@ local   replication     all                                     trust
 
 
 def up(instance: Instance, say: Say = lambda line: None) -> bool:
-    """Makes the cluster where there is none, and starts it where it does not run. True if it had to be started.
+    """Makes the cluster where there is none and starts it where it does not run; True if it was started.
 
     Raises:
         Problem: with the server's own last words where it did not start.
@@ -262,7 +282,19 @@ def down(instance: Instance) -> bool:
     """Stops the server; False where it was not running."""
     if not (instance.data / "postmaster.pid").exists():
         return False
-    done = run([instance.home.bindir / "pg_ctl", "stop", "-D", instance.data, "-m", "fast", "-w", "-t", str(START_SECONDS)])
+    done = run(
+        [
+            instance.home.bindir / "pg_ctl",
+            "stop",
+            "-D",
+            instance.data,
+            "-m",
+            "fast",
+            "-w",
+            "-t",
+            str(START_SECONDS),
+        ]
+    )
     if done.returncode != 0 and is_running(instance):
         raise Problem("stop", _last_line(done.stdout), f"see the log in {instance.log}")
     return done.returncode == 0
@@ -284,7 +316,9 @@ def _check_programs(instance: Instance) -> None:
         (library / "pg_cron.so", f"postgresql-{instance.home.major}-cron"),
     ):
         if not path.exists():
-            raise Problem("start", f"{path} is missing", f"run `make up`, or as root: apt-get install {package}")
+            raise Problem(
+                "start", f"{path} is missing", f"run `make up`, or as root: apt-get install {package}"
+            )
 
 
 def _make_folders(instance: Instance) -> None:
@@ -302,7 +336,9 @@ def _make_folders(instance: Instance) -> None:
         state = folder.stat(follow_symlinks=False)
         if state.st_uid != who.uid or state.st_mode & 0o022:
             raise Problem(
-                "start", f"{folder} does not belong to {who.name} alone", "remove it if it is nobody's, then run `make up` again"
+                "start",
+                f"{folder} does not belong to {who.name} alone",
+                "remove it if it is nobody's, then run `make up` again",
             )
     if run(["/usr/bin/test", "-x", instance.data]).returncode != 0:
         raise Problem(

@@ -33,7 +33,9 @@ class Home:
         try:
             return int((self.path / "server").read_text(encoding="ascii"))
         except (OSError, ValueError):
-            raise Problem("set-up", f"{self.path} does not say which server to use", "run `make up`") from None
+            raise Problem(
+                "set-up", f"{self.path} does not say which server to use", "run `make up`"
+            ) from None
 
     @property
     def bindir(self) -> Path:
@@ -51,7 +53,9 @@ class Home:
         chosen = name or os.environ.get("TQ_INSTANCE") or "main"
         if not re.fullmatch(r"[a-z][a-z0-9_-]{0,30}", chosen) or chosen == "venv":
             raise Problem(
-                "instance", f"{chosen!r} is no name for an instance", "use small letters, digits, - and _, such as main"
+                "instance",
+                f"{chosen!r} is no name for an instance",
+                "use small letters, digits, - and _, such as main",
             )
         return Instance(self, chosen)
 

@@ -1,7 +1,7 @@
 """Brings a database to the schema and code that this version carries, in one transaction.
 
-Advisory lock, schemas and extensions, the queues (pgmq), Alembic to head, every file of sql/ in name order, NOTIFY
-pgrst, commit. What fails undoes all of it: there is no state between two versions.
+Advisory lock, schemas and extensions, the queues (pgmq), Alembic to head, every file of sql/ in name order,
+NOTIFY pgrst, commit. What fails undoes all of it: there is no state between two versions.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tq_loader.script import ScriptError, run_script
 if TYPE_CHECKING:
     import psycopg
 
-# Any constant will do: "tq", then "migrate" in small letters' positions.
+# Any constant will do, as long as nothing else in the database takes it: "tq" in ASCII, then 1.
 LOCK = 0x7471_0001
 OLDEST_SERVER = 150000
 
@@ -58,7 +58,9 @@ def is_current(url: str) -> bool:
         there = connection.execute("SELECT to_regclass('tq_private.installed') IS NOT NULL").fetchone()
         if not (there and there[0]):
             return False
-        row = connection.execute("SELECT version FROM tq_private.installed WHERE component = 'code'").fetchone()
+        row = connection.execute(
+            "SELECT version FROM tq_private.installed WHERE component = 'code'"
+        ).fetchone()
     return row is not None and row[0] == code_hash()
 
 
@@ -72,7 +74,7 @@ def migrate(url: str, say: Say = lambda line: None) -> Migrated:
     from sqlalchemy import create_engine
     from sqlalchemy.pool import NullPool
 
-    # Alembic wants SQLAlchemy, everything else the connection below it: SQLAlchemy's own paths trip over % and :x.
+    # Alembic wants SQLAlchemy, all else the connection below it: SQLAlchemy's own paths trip over % and :x.
     try:
         with closing(psycopg.connect(url)) as raw:
             engine = create_engine("postgresql+psycopg://", creator=lambda: raw, poolclass=NullPool)
@@ -99,11 +101,15 @@ def _migrate(outer: Any, raw: psycopg.Connection[Any], say: Say) -> Migrated:
     _make_extensions(raw)
     raw.execute(
         "CREATE TABLE IF NOT EXISTS tq_private.installed"
-        " (component text PRIMARY KEY, version text NOT NULL, installed_at timestamptz NOT NULL DEFAULT now())"
+        " (component text PRIMARY KEY, version text NOT NULL,"
+        " installed_at timestamptz NOT NULL DEFAULT now())"
     )
     pgmq = _install_pgmq(raw, say)
     before = _revision(raw)
+    _check_applied(raw)
     _upgrade(outer)
+    for name, digest in migration_hashes().items():
+        _record(raw, f"migration {name}", digest)
     after = _revision(raw)
     if before != after:
         say(f"schema {before or 'empty'} → {after}")
@@ -123,12 +129,18 @@ def _tell(notice: Any, say: Say) -> None:
 
 def _check_server(raw: psycopg.Connection[Any]) -> None:
     if raw.info.server_version < OLDEST_SERVER:
-        raise Problem("migrate", f"the server is {raw.info.server_version // 10000}", "tq needs PostgreSQL 15 or newer")
+        raise Problem(
+            "migrate", f"the server is {raw.info.server_version // 10000}", "tq needs PostgreSQL 15 or newer"
+        )
     row = raw.execute(
         "SELECT rolsuper, current_setting('server_encoding') FROM pg_roles WHERE rolname = current_user"
     ).fetchone()
     if row is None or not row[0]:
-        raise Problem("migrate", "the role is no superuser", "only a superuser may make PL/Python functions: connect as one")
+        raise Problem(
+            "migrate",
+            "the role is no superuser",
+            "only a superuser may make PL/Python functions: connect as one",
+        )
     if row[1] != "UTF8":
         raise Problem("migrate", f"the database is encoded in {row[1]}", "make one with ENCODING 'UTF8'")
 
@@ -140,7 +152,9 @@ def _make_extensions(raw: psycopg.Connection[Any]) -> None:
         known = raw.execute("SELECT 1 FROM pg_available_extensions WHERE name = %s", [name]).fetchone()
         if known is None:
             raise Problem(
-                "migrate", f"the server has no extension {name}", f"install the package {package.replace('NN', str(major))}"
+                "migrate",
+                f"the server has no extension {name}",
+                f"install the package {package.replace('NN', str(major))}",
             )
         raw.execute(f"CREATE EXTENSION IF NOT EXISTS {name}")  # one of the two above
     # pg_cron can be made in one database of a cluster alone; everywhere else scheduling is simply not there.
@@ -199,6 +213,30 @@ def _revision(raw: psycopg.Connection[Any]) -> str | None:
     return None if row is None else str(row[0])
 
 
+def migration_hashes() -> dict[str, str]:
+    """sha256 of each migration's SQL, by the file's name without .sql."""
+    return {
+        path.stem: hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted((migrations_dir() / "versions").glob("*.sql"))
+    }
+
+
+def _check_applied(raw: psycopg.Connection[Any]) -> None:
+    """A migration that ran here must still be the same file, or nobody knows what this schema is."""
+    hashes = migration_hashes()
+    rows = raw.execute(
+        "SELECT substr(component, 11), version FROM tq_private.installed WHERE component LIKE 'migration %'"
+    ).fetchall()
+    for name, digest in rows:
+        if name in hashes and hashes[name] != digest:
+            raise Problem(
+                f"migrate {name}.sql",
+                "it is not the file that ran in this database",
+                "bring the old file back and write a new migration; or, where no document is needed, begin"
+                " anew: `tq down --delete`, then `tq up`",
+            )
+
+
 def _upgrade(outer: Any) -> None:
     from alembic import command
     from alembic.util.exc import CommandError
@@ -209,7 +247,9 @@ def _upgrade(outer: Any) -> None:
         command.upgrade(config, "head")
     except CommandError as error:
         raise Problem(
-            "migrate", str(error), "a database migrated by a newer tq needs that version, or newer, of the program"
+            "migrate",
+            str(error),
+            "a database migrated by a newer tq needs that version, or newer, of the program",
         ) from error
 
 

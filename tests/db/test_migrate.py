@@ -20,7 +20,9 @@ def dump(instance: Instance, url: str) -> str:
         [instance.home.bindir / "pg_dump", "--schema-only", url], capture_output=True, text=True, check=True
     )
     # Newer pg_dumps guard their output with a random key.
-    return "\n".join(line for line in done.stdout.splitlines() if not line.startswith(("\\restrict", "\\unrestrict")))
+    return "\n".join(
+        line for line in done.stdout.splitlines() if not line.startswith(("\\restrict", "\\unrestrict"))
+    )
 
 
 def test_second_run_leaves_the_schema_as_it_was(server: Instance, url: str) -> None:
@@ -58,7 +60,9 @@ def broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
 def test_broken_file_names_file_line_and_sqlstate_and_undoes_all(
     empty_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    broken(tmp_path, monkeypatch, "CREATE VIEW public.v AS SELECT 1;\n\nSELECT nothing\n  FROM public.nowhere;\n")
+    broken(
+        tmp_path, monkeypatch, "CREATE VIEW public.v AS SELECT 1;\n\nSELECT nothing\n  FROM public.nowhere;\n"
+    )
     with pytest.raises(Problem) as caught:
         migrate(empty_url)
     assert caught.value.step == "migrate 100_broken.sql:4"
@@ -71,7 +75,8 @@ def test_broken_file_names_file_line_and_sqlstate_and_undoes_all(
 def test_error_without_a_position_names_the_statement(
     url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    text = "SELECT 1;\n-- why; not\nSELECT ';', $x$ ; $x$;\n\nDO $$\nBEGIN\n  RAISE 'no' USING HINT = 'do that';\nEND $$;\n"
+    text = "SELECT 1;\n-- why; not\nSELECT ';', $x$ ; $x$;\n\n"
+    text += "DO $$\nBEGIN\n  RAISE 'no' USING HINT = 'do that';\nEND $$;\n"
     broken(tmp_path, monkeypatch, text)
     with pytest.raises(Problem) as caught:
         migrate(url)
@@ -80,8 +85,12 @@ def test_error_without_a_position_names_the_statement(
     assert caught.value.mend == "do that"
 
 
-def test_percent_and_colon_are_ordinary_characters(url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    broken(tmp_path, monkeypatch, "CREATE VIEW public.odd AS SELECT 7 % 4 AS \"%s\", ':x' AS x, '1'::int AS n;")
+def test_percent_and_colon_are_ordinary_characters(
+    url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken(
+        tmp_path, monkeypatch, "CREATE VIEW public.odd AS SELECT 7 % 4 AS \"%s\", ':x' AS x, '1'::int AS n;"
+    )
     migrate(url)
     with psycopg.connect(url) as connection:
         assert connection.execute("TABLE public.odd").fetchone() == (3, ":x", 1)

@@ -16,7 +16,9 @@ def test_frozen_migrations_are_as_they_were_released() -> None:
         match = re.fullmatch(r"([0-9a-f]{64}) [ *](\S+)", line)
         assert match, f"frozen.txt: not '<sha256>  <file>': {line!r}"
         found = hashlib.sha256((MIGRATIONS / "versions" / match.group(2)).read_bytes()).hexdigest()
-        assert found == match.group(1), f"{match.group(2)} was released and must not change: write a new migration"
+        assert found == match.group(1), (
+            f"{match.group(2)} was released and must not change: write a new migration"
+        )
 
 
 def test_each_migration_is_a_pair_of_files_in_order() -> None:

@@ -116,7 +116,14 @@ def test_home_is_where_the_program_is_installed(tmp_path: Path, monkeypatch: pyt
 
 
 def test_server_sees_model_keys_and_nothing_else(home: Home) -> None:
-    source = {"ANTHROPIC_API_KEY": "k", "HTTPS_PROXY": "p", "PYTHONPATH": "/evil", "PGDATA": "/x", "SECRET": "s", "PATH": "/y"}
+    source = {
+        "ANTHROPIC_API_KEY": "k",
+        "HTTPS_PROXY": "p",
+        "PYTHONPATH": "/evil",
+        "PGDATA": "/x",
+        "SECRET": "s",
+        "PATH": "/y",
+    }
     seen = cluster.server_environment(home.instance(), source)
     assert seen["ANTHROPIC_API_KEY"] == "k"
     assert seen["HTTPS_PROXY"] == "p"
@@ -130,6 +137,10 @@ def test_configuration_of_main_is_durable_and_of_test_is_not(home: Home) -> None
     test = cluster.configuration(home.instance("test"), 21001)
     assert "fsync" not in main
     assert "fsync = off" in test
-    for line in ("shared_preload_libraries = 'pg_cron'", "cron.database_name = 'tq'", "listen_addresses = '127.0.0.1'"):
+    for line in (
+        "shared_preload_libraries = 'pg_cron'",
+        "cron.database_name = 'tq'",
+        "listen_addresses = '127.0.0.1'",
+    ):
         assert line in main
     assert f"cron.host = '{home.instance('main').socket_dir}'" in main

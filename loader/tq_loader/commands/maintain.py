@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib
 import json
 import platform
 import sys
@@ -22,7 +23,10 @@ def migrate(url: str | None, instance: str | None, as_json: bool) -> None:
     """Bring a database to this version's schema and functions."""
     from tq_loader import migrate as migrating
 
-    done = migrating.migrate(database_url(url, instance), lambda line: click.echo(f"migrate: {line}", err=as_json))
+    def say(line: str) -> None:
+        click.echo(f"migrate: {line}", err=as_json)
+
+    done = migrating.migrate(database_url(url, instance), say)
     if as_json:
         click.echo(json.dumps(dataclasses.asdict(done)))
     elif done.before == done.after:
@@ -62,20 +66,20 @@ def version(url: str | None, instance: str | None, as_json: bool) -> None:
     """Print the versions of tq, Python and the server."""
     from tq_loader import __version__
 
-    about = {"tq": __version__, "commit": commit(), "python": platform.python_version(), "server": _server(url, instance)}
+    python, server = platform.python_version(), _server(url, instance)
     if as_json:
-        click.echo(json.dumps(about))
+        click.echo(json.dumps({"tq": __version__, "commit": commit(), "python": python, "server": server}))
     else:
-        click.echo(f"tq {about['tq']} (commit {about['commit']}), Python {about['python']}, PostgreSQL {about['server']}")
+        click.echo(f"tq {__version__} (commit {commit()}), Python {python}, PostgreSQL {server}")
 
 
 def commit() -> str:
     """The commit this copy was built from, or "n/a"."""
     try:
-        from tq_loader._build import COMMIT
+        built = importlib.import_module("tq_loader._build")
     except ImportError:
         return "n/a"
-    return str(COMMIT)
+    return str(built.COMMIT)
 
 
 def _server(url: str | None, instance: str | None) -> str:

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import click
 
-instance = click.option("--instance", metavar="NAME", help="Private cluster to use: main or test (default: TQ_INSTANCE, else main).")
-url = click.option("--url", "url", metavar="URL", help="Database to use instead (default: TQ_URL, else the private cluster).")
+instance = click.option(
+    "--instance", metavar="NAME", help="Private cluster: main or test (default: TQ_INSTANCE, else main)."
+)
+url = click.option(
+    "--url", "url", metavar="URL", help="Another database (default: TQ_URL, else the private cluster)."
+)
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")

@@ -107,4 +107,6 @@ def psql(instance: str | None, arguments: tuple[str, ...]) -> None:
     try:
         os.execvp(command, [command, found, *arguments])
     except FileNotFoundError:
-        raise Problem("psql", f"{command} is not installed", "as root: apt-get install postgresql-client") from None
+        raise Problem(
+            "psql", f"{command} is not installed", "as root: apt-get install postgresql-client"
+        ) from None
