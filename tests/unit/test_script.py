@@ -24,7 +24,7 @@ from tq_loader.script import statement_starts
         ("CREATE RULE r AS ON INSERT TO t DO (SELECT 1; SELECT 2); SELECT 3", [0, 57]),
         (
             "CREATE FUNCTION f() RETURNS int BEGIN ATOMIC SELECT CASE a WHEN 1 THEN 1 END; END; SELECT 3",
-            [0, 84],
+            [0, 83],
         ),
         ("BEGIN; SELECT 1; END; SELECT 2", [0, 7, 17, 22]),
         ("-- first\n\n  SELECT 1", [12]),
