@@ -181,6 +181,7 @@ CREATE TABLE tq.node (
 -- No further index starts with document_id: the foreign keys' cached plans would take it instead of the primary key.
 CREATE INDEX node_children_idx ON tq.node (target_node_id) WHERE target_node_id IS NOT NULL;
 CREATE INDEX node_unsummarised_idx ON tq.node (document_id, depth) WHERE NOT summarised;
+CREATE INDEX node_root_idx ON tq.node (document_id) WHERE target_node_id IS NULL;
 
 CREATE TABLE tq.bullet (
     document_id uuid NOT NULL,
@@ -239,6 +240,7 @@ CREATE INDEX route_document_idx ON tq.route (document_id);
 CREATE TABLE tq.read (
     query_id uuid NOT NULL,
     ordinal int NOT NULL,
+    parent int,
     route int NOT NULL,
     document_id uuid NOT NULL REFERENCES tq.document ON DELETE CASCADE,
     node_id uuid NOT NULL,
@@ -268,7 +270,7 @@ CREATE TABLE tq.answer (
     how text NOT NULL,
     method text NOT NULL CONSTRAINT answer_method_check CHECK (method IN ('lookup', 'comparison', 'calculation', 'chain')),
     certainty text NOT NULL CONSTRAINT answer_certainty_check
-        CHECK (certainty IN ('settled', 'supported', 'disputed', 'partial', 'unsettled')),
+        CHECK (certainty IN ('settled', 'supported', 'disputed', 'partial', 'unsettled', 'failed')),
     disagreement boolean NOT NULL,
     missing text,
     doubt text CONSTRAINT answer_doubt_check CHECK (doubt IN ('missing context', 'conflicting sources', 'outside the corpus')),
@@ -276,7 +278,7 @@ CREATE TABLE tq.answer (
     score real,
     detail jsonb NOT NULL,
     CONSTRAINT answer_query_rank_key UNIQUE (query_id, rank) DEFERRABLE,
-    CONSTRAINT answer_unsettled_check CHECK ((what IS NULL) = (certainty = 'unsettled'))
+    CONSTRAINT answer_unsettled_check CHECK ((what IS NULL) = (certainty IN ('unsettled', 'failed')))
 );
 
 CREATE TABLE tq.citation (
@@ -326,6 +328,32 @@ CREATE TABLE tq.model_call (
 );
 CREATE INDEX model_call_document_idx ON tq.model_call (document_id) WHERE document_id IS NOT NULL;
 CREATE INDEX model_call_query_idx ON tq.model_call (query_id) WHERE query_id IS NOT NULL;
+
+-- The columns of tq.ask. Flat ones are those of the first citation.
+CREATE TYPE tq.answer_row AS (
+    rank int,
+    what text,
+    why text,
+    how text,
+    method text,
+    certainty text,
+    document text,
+    version int,
+    page int,
+    line_start int,
+    line_end int,
+    quote text,
+    citations jsonb,
+    disagreement boolean,
+    missing text,
+    doubt text,
+    specialist boolean,
+    held_back int,
+    score real,
+    detail jsonb,
+    answer_id uuid,
+    query_id uuid
+);
 
 -- ---------------------------------------------------------------- first rows
 
