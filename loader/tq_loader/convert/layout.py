@@ -87,6 +87,8 @@ class Row:
 
 def union(boxes: Sequence[Box]) -> Box:
     """The smallest box around all."""
+    if len(boxes) == 1:
+        return boxes[0]
     return (
         min(b[0] for b in boxes),
         min(b[1] for b in boxes),

@@ -11,7 +11,7 @@ from tq_loader.convert.text import PageCounter, look, read_lines, say_omissions
 
 # Beyond this the parser's tokens would cost hundreds of megabytes: a scan line by line finds headings and
 # code.
-PARSED_CHARS: Final = 4_000_000
+PARSED_CHARS: Final = 1_500_000
 
 _ATX = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*$")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")

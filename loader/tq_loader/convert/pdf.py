@@ -38,7 +38,9 @@ SAMPLE_PAGES: Final = 24  # looked at first, for the body's font size
 AHEAD: Final = 4  # pages known before and after the one written, to see what repeats
 # Ligatures are spelled out (a question has "fi", never U+FB01); glyphs without a Unicode value stay
 # recognisable.
-FLAGS: Final = pymupdf.TEXT_PRESERVE_WHITESPACE | pymupdf.TEXT_MEDIABOX_CLIP | pymupdf.TEXT_COLLECT_STYLES
+FLAGS: Final = pymupdf.TEXT_PRESERVE_WHITESPACE | pymupdf.TEXT_MEDIABOX_CLIP
+# Says which letters are bold by being drawn twice; takes ten times as long, so only where letters stand apart.
+STYLES: Final = FLAGS | pymupdf.TEXT_COLLECT_STYLES
 
 # Bits of a span: the font is bold; made bold by drawing twice; filled or stroked, that is, visible; not in
 # the file.
@@ -49,6 +51,8 @@ SYNTHETIC: Final = 512
 
 _CONTROLS = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f]")
 _UNMAPPED = re.compile("[\ufffd\ue000-\uf8ff\U000f0000-\U0010fffd]")
+_WORD = re.compile(r"[^\W\d_]{3}")
+_TWO_LETTERS = re.compile(r"[^\W\d_].*?[^\W\d_]")
 _DIGITS = re.compile(r"\d+")
 _ROMAN = re.compile(r"^[ivxlc]+$", re.I)
 _PAGE_NUMBER = re.compile(r"^[-–—\s]*(page\s+)?#(\s*(/|of|von|de|sur)\s*#)?[-–—\s.]*$", re.I)
@@ -235,8 +239,10 @@ class PageReader:
 def read_page(doc: Any, index: int, hints: list[float]) -> Page:
     """Rows of one page in reading order, and what on it was not read."""
     page = doc.load_page(index)
-    matrix = page.rotation_matrix
+    matrix = page.rotation_matrix if page.rotation else None
     content = page.get_text("dict", flags=FLAGS)
+    if any(_letters_apart(line["spans"]) for block in content["blocks"] for line in block.get("lines", ())):
+        content = page.get_text("dict", flags=STYLES)
     groups: dict[int, list[Fragment]] = {}
     unmapped = 0
     drawn = 0
@@ -336,16 +342,18 @@ def read_line(line: dict[str, Any], matrix: Any) -> tuple[Fragment | None, int, 
     text = _CONTROLS.sub(" ", text)
     if not text.strip():
         return None, 0, unmapped
-    cos, sin = line["dir"]
-    dx, dy = cos * matrix.a + sin * matrix.c, cos * matrix.b + sin * matrix.d
-    angle = math.degrees(math.atan2(dy, dx))
-    turn = round(angle / 90) % 4 if abs(angle / 90 - round(angle / 90)) < 0.12 else 4
+    dx, dy = line["dir"]
     source: Box = tuple(line["bbox"])
-    box = pymupdf.Rect(line["bbox"]) * matrix
+    box = source
+    if matrix is not None:
+        dx, dy = dx * matrix.a + dy * matrix.c, dx * matrix.b + dy * matrix.d
+        box = tuple(pymupdf.Rect(source) * matrix)
+    angle = math.degrees(math.atan2(dy, dx)) if dy else 0.0 if dx > 0 else 180.0
+    turn = round(angle / 90) % 4 if abs(angle / 90 - round(angle / 90)) < 0.12 else 4
     return (
         Fragment(
             text,
-            _turned((box.x0, box.y0, box.x1, box.y1), turn),
+            _turned(box, turn),
             source,
             weight.most_common(1)[0][0],
             bold,
@@ -354,6 +362,15 @@ def read_line(line: dict[str, Any], matrix: Any) -> tuple[Fragment | None, int, 
         turn,
         unmapped,
     )
+
+
+def _letters_apart(spans: list[dict[str, Any]]) -> bool:
+    """Whether a line has single letters between spaces that are not in the file: a sign of doubled letters."""
+    if len(spans) < 4:
+        return False
+    single = sum(len(s["text"]) == 1 and s["text"].isalpha() for s in spans)
+    made = sum(s["char_flags"] & SYNTHETIC != 0 for s in spans)
+    return single >= 2 and made >= 2
 
 
 def _inside_word(spans: list[dict[str, Any]], i: int) -> bool:
@@ -392,10 +409,8 @@ def _shown(part: Fragment) -> Fragment:
 
 def note_garbage(doc: Any, page: Any, seen: Page, unmapped: int, drawn: int) -> None:
     """Fonts that do not say which character a glyph is: their text is left out and the page is named."""
-    letters = sum(c.isalpha() for text in seen.texts for c in text)
-    kept = sum(len(text.replace(" ", "")) for text in seen.texts)
-    digits = sum(c.isdigit() for text in seen.texts for c in text)
-    if kept and letters + digits < 0.5 * kept and letters < 0.3 * kept and _all_fonts_unmapped(doc, page):
+    worded = sum(_WORD.search(text) is not None for text in seen.texts)
+    if worded * 2 < len(seen.texts) and _senseless(seen.texts) and _all_fonts_unmapped(doc, page):
         seen.rows.clear()
         seen.texts.clear()
         seen.cells.clear()
@@ -407,6 +422,14 @@ def note_garbage(doc: Any, page: Any, seen: Page, unmapped: int, drawn: int) -> 
                 f"{count_of(unmapped, 'glyph')} of the page's text layer without a known character, not read",
             )
         )
+
+
+def _senseless(texts: list[str]) -> bool:
+    """Whether texts are mostly neither letters nor digits."""
+    kept = sum(len(text.replace(" ", "")) for text in texts)
+    letters = sum(sum(map(str.isalpha, text)) for text in texts)
+    digits = sum(sum(map(str.isdigit, text)) for text in texts)
+    return letters + digits < 0.5 * kept and letters < 0.3 * kept
 
 
 def _all_fonts_unmapped(doc: Any, page: Any) -> bool:
@@ -503,13 +526,15 @@ class Styles:
 
     def level(self, row: Row, text: str, cells: int) -> int | None:
         """The heading level of a row, 1 to 6, or None for what is no heading."""
-        if cells > 2 or len(text) > 160 or sum(c.isalpha() for c in text) < 2:
-            return None
         size = row.size
+        if size <= self.body * 1.12 and (self.body_bold or not row.bold):
+            return None
+        if cells > 2 or len(text) > 160 or not _TWO_LETTERS.search(text):
+            return None
         ends = text.rstrip().endswith((",", ";", "."))
         if size > self.body * 1.12 and not (ends and size < self.body * 1.3 and not row.bold):
             return min(6, 1 + sum(size < larger * 0.93 for larger in self.larger))
-        if row.bold and not self.body_bold and size >= self.body * 0.9 and len(text) <= 100:
+        if row.bold and size >= self.body * 0.9 and len(text) <= 100:
             if cells > 1 or ends or text[:1].islower():
                 return None
             return min(6, 1 + len(self.larger))
