@@ -149,18 +149,29 @@ ensure_server() {
     apt_install "Debian packages" "${missing[@]}"
 }
 
-server_python() {  # the interpreter that this server's plpython3 is linked against
-    local minor candidate
-    minor=$(ldd "$pg_root/$major/lib/plpython3.so" 2>/dev/null | grep -o 'libpython3\.[0-9]*' | head -n 1 | cut -c4-)
-    for candidate in /usr/bin/python3 "/usr/bin/$minor"; do
+find_python() {  # an interpreter of the version $1, such as python3.11
+    local candidate
+    for candidate in /usr/bin/python3 "/usr/bin/$1"; do
         [ -x "$candidate" ] || continue
-        if [ "$("$candidate" -c 'import sys; print("python%d.%d" % sys.version_info[:2])')" = "$minor" ]; then
+        if [ "$("$candidate" -c 'import sys; print("python%d.%d" % sys.version_info[:2])')" = "$1" ]; then
             printf '%s\n' "$candidate"
             return
         fi
     done
-    fail "server's Python" "plpython3 of PostgreSQL $major runs ${minor:-an unknown Python}, which is not in /usr/bin" \
-        "as root: apt-get install ${minor:-python3} (then run make up again)"
+}
+
+ensure_python() {  # sets python: the interpreter that this server's plpython3 is linked against, able to make a venv
+    local version
+    version=$(ldd "$pg_root/$major/lib/plpython3.so" 2>/dev/null | grep -o 'libpython3\.[0-9]*' | head -n 1 | cut -c4-) || true
+    [ -n "$version" ] || fail "server's Python" "cannot tell which Python $pg_root/$major/lib/plpython3.so is linked against" \
+        "look at: ldd $pg_root/$major/lib/plpython3.so"
+    python=$(find_python "$version")
+    if [ -z "$python" ] || ! "$python" -c 'import ensurepip, venv' >/dev/null 2>&1; then
+        apt_install "server's Python" "$version-venv"
+        python=$(find_python "$version")
+    fi
+    [ -n "$python" ] || fail "server's Python" "plpython3 of PostgreSQL $major runs $version, which is not in /usr/bin" \
+        "as root: apt-get install $version-venv  (then run make up again)"
 }
 
 # ---- hashes: what the environment was made from ---------------------------------------------------------
@@ -189,10 +200,7 @@ if [ -d "$home/main/data" ] && ! has_server "$major"; then
         "install postgresql-$major again; or make clean, and load the documents anew"
 fi
 ensure_server
-python=$(server_python)
-if ! "$python" -c 'import ensurepip, venv' >/dev/null 2>&1; then
-    apt_install "virtual environment" "$(basename -- "$(readlink -f -- "$python")")-venv"
-fi
+ensure_python
 
 mkdir -p -- "$home" 2>/dev/null ||
     fail "state directory" "$home cannot be made" "set TQ_HOME to a directory that you may write"
