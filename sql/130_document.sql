@@ -148,9 +148,11 @@ BEGIN
             ELSE 'SELECT * FROM tq.progress shows how far it is; CALL tq.work() does what waits.' END;
 END $$;
 
-CREATE OR REPLACE FUNCTION tq_private.resolve_documents(doc text, allow_scope boolean DEFAULT FALSE, max_documents int DEFAULT 50)
+DROP FUNCTION IF EXISTS tq_private.resolve_documents(text, boolean, int);
+CREATE OR REPLACE FUNCTION tq_private.resolve_documents(
+    doc text, allow_scope boolean DEFAULT TRUE, max_documents int DEFAULT NULL)
 RETURNS TABLE (
-    document_id uuid,
+    id uuid,
     name text,
     version int,
     ready boolean,     -- not ready: skipped, and to be named in what is missing
@@ -164,7 +166,7 @@ DECLARE
     latest tq.document;
     found_ready boolean := FALSE;
 BEGIN
-    IF doc IS NULL AND NOT coalesce(allow_scope, FALSE) THEN
+    IF doc IS NULL AND NOT allow_scope THEN
         RAISE EXCEPTION USING ERRCODE = 'TQ021', MESSAGE = 'invalid value for the argument doc',
             DETAIL = 'It is NULL, which means a whole scope.',
             HINT = 'Name one document: its name, name@version or uuid.';
@@ -226,7 +228,7 @@ BEGIN
             HINT = 'Name one of them.';
     END IF;
     SELECT d.* INTO STRICT result FROM tq.document AS d
-    WHERE d.id = (SELECT r.document_id FROM tq_private.resolve_documents(doc, FALSE, 5) AS r WHERE r.ready);
+    WHERE d.id = (SELECT r.id FROM tq_private.resolve_documents(doc, FALSE, 5) AS r WHERE r.ready);
     RETURN result;
 END $$;
 COMMENT ON FUNCTION tq_private.resolve_document IS 'The one ready document that an argument means, or TQ001, TQ002, TQ003.';

@@ -161,9 +161,7 @@ DECLARE
     total int := 0;
 BEGIN
     FOREACH queue IN ARRAY ARRAY['tq_convert', 'tq_model', 'tq_dead'] LOOP
-        -- Dead messages keep the body that failed under "body".
-        EXECUTE format('DELETE FROM pgmq.%I AS m
-            WHERE coalesce(m.message ->> ''document_id'', m.message #>> ''{body,document_id}'') = ANY ($1::text[])', 'q_' || queue)
+        EXECUTE format('DELETE FROM pgmq.%I AS m WHERE m.message ->> ''document_id'' = ANY ($1::text[])', 'q_' || queue)
         USING documents;
         GET DIAGNOSTICS n = ROW_COUNT;
         total := total + n;
