@@ -39,7 +39,7 @@ AHEAD: Final = 4  # pages known before and after the one written, to see what re
 # Ligatures are spelled out (a question has "fi", never U+FB01); glyphs without a Unicode value stay
 # recognisable.
 FLAGS: Final = pymupdf.TEXT_PRESERVE_WHITESPACE | pymupdf.TEXT_MEDIABOX_CLIP
-# Says which letters are bold by being drawn twice; takes ten times as long, so only where letters stand apart.
+# Says which letters are bold by being drawn twice; takes ten times as long, so only where there is a sign.
 STYLES: Final = FLAGS | pymupdf.TEXT_COLLECT_STYLES
 
 # Bits of a span: the font is bold; made bold by drawing twice; filled or stroked, that is, visible; not in
@@ -365,12 +365,12 @@ def read_line(line: dict[str, Any], matrix: Any) -> tuple[Fragment | None, int, 
 
 
 def _letters_apart(spans: list[dict[str, Any]]) -> bool:
-    """Whether a line has single letters between spaces that are not in the file: a sign of doubled letters."""
+    """Whether single letters stand between spaces that are not in the file: a sign of doubled ones."""
     if len(spans) < 4:
         return False
     single = sum(len(s["text"]) == 1 and s["text"].isalpha() for s in spans)
     made = sum(s["char_flags"] & SYNTHETIC != 0 for s in spans)
-    return single >= 2 and made >= 2
+    return bool(single >= 2 and made >= 2)
 
 
 def _inside_word(spans: list[dict[str, Any]], i: int) -> bool:
