@@ -1,0 +1,228 @@
+"""How well each passage of a node meets a question: weighted words, saturated, with what stands around the passage."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tq.text.facts import names, negations
+from tq.text.passages import Passage
+from tq.text.quantities import Quantity, quantities
+from tq.text.question import Question
+from tq.text.tokens import terms
+
+NEAR = (0.5, 0.25)
+"""Credit for a term in the passage next to this one, and in the one behind that."""
+CONTEXT = 0.4
+"""Credit for a term of the headings above; a table's row says little without its header, so there it is ROW_CONTEXT."""
+ROW_CONTEXT = 0.8
+ALIKE = 0.55
+"""Credit for a word that is only alike: the same beginning, or one a part of the other."""
+SATURATION = 2.0
+LENGTH = 0.4
+"""BM25's k and b."""
+KIND = 0.05
+"""What it is worth that a passage holds a date where "when" is asked, a number for "how many", and so on."""
+SURE = 2.25
+"""Weight of evidence below which a passage is no answer; see :attr:`Match.sure`."""
+LINE_LIMIT = 5
+"""Lines of one quote, at most."""
+_SCORED = 6_000  # characters of one passage that are read
+_PLACE = re.compile(r"\b(?:in|at|near|from|to|into|on|bei|aus|nach|à|en|в)\s+(?:the\s+)?[A-ZÄÖÜА-Я]")
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """fit: 0 to 1, how directly the passage meets the question, for ranking.
+
+    reach: share of the question's weight in the passage and around it, 0 to 1. sure: weight of the evidence for this
+    being an answer at all: the share plus the logarithm of the absolute weight, since six words of eight found
+    together mean more than two of three. held: the question's terms in the passage itself.
+    """
+
+    index: int
+    fit: float
+    reach: float
+    sure: float
+    held: tuple[str, ...]
+
+
+def alike(a: str, b: str) -> bool:
+    """Whether two different terms are likely forms of one word: "compet" and "competitor", a part of a compound."""
+    if len(a) > len(b):
+        a, b = b, a
+    if len(a) < 5 or not a[0].isalpha():
+        return False
+    if a in b:
+        return True
+    same = 0
+    for x, y in zip(a, b, strict=False):
+        if x != y:
+            break
+        same += 1
+    return same >= 5 and same >= 0.7 * len(b)
+
+
+class Matcher:
+    """Scores passages against one question. Remembers what it saw of words, so one serves a whole node."""
+
+    def __init__(self, question: Question) -> None:
+        self._question = question
+        self._kin: dict[str, tuple[tuple[str, float], ...]] = {}
+        self._contexts: dict[str, dict[str, float]] = {}
+        self._denies = bool(negations(question.text))
+        self._own_numbers = {quantity.number for quantity in question.quantities}
+
+    def credit(self, text: str) -> dict[str, float]:
+        """Each question term that ``text`` holds, with how often, a word that is only alike counting less."""
+        credit: dict[str, float] = {}
+        for term in terms(text[:_SCORED], self._question.language):
+            for own, value in self._matching(term):
+                credit[own] = credit.get(own, 0.0) + value
+        return credit
+
+    def _matching(self, term: str) -> tuple[tuple[str, float], ...]:
+        kin = self._kin.get(term)
+        if kin is None:
+            if term in self._question.weights:
+                kin = ((term, 1.0),)
+            else:
+                kin = tuple((own, ALIKE) for own in self._question.weights if alike(own, term))
+            self._kin[term] = kin
+        return kin
+
+    def share(self, credit: dict[str, float]) -> float:
+        """Share of the question's weight that a credit covers, each term counted once, 0 to 1."""
+        weights = self._question.weights
+        return sum(weights[term] * min(1.0, value) for term, value in credit.items()) / self._question.total
+
+    def matches(self, passages: Sequence[Passage]) -> list[Match]:
+        """Every passage that holds a term of the question, best first."""
+        question = self._question
+        if not question.total:
+            return []
+        own = [self.credit(passage.text) for passage in passages]
+        sizes = [len(passage.text) for passage in passages]
+        average = max(1.0, sum(sizes) / max(1, len(sizes)))
+        out = [
+            self._match(index, passages, own, 1 - LENGTH + LENGTH * (sizes[index] + 40) / (average + 40))
+            for index in range(len(passages))
+            if own[index]
+        ]
+        out.sort(key=lambda match: (-match.fit, match.index))
+        return out
+
+    def _match(
+        self, index: int, passages: Sequence[Passage], own: Sequence[dict[str, float]], length: float
+    ) -> Match:
+        question, passage = self._question, passages[index]
+        weights, total = question.weights, question.total
+        amount = dict(own[index])
+        for distance, share in enumerate(NEAR, 1):
+            for other in (index - distance, index + distance):
+                if 0 <= other < len(passages):
+                    for term, value in own[other].items():
+                        amount[term] = amount.get(term, 0.0) + value * share
+        above = ROW_CONTEXT if passage.kind == "row" else CONTEXT
+        for text in passage.context:
+            for term, value in self._context(text).items():
+                amount[term] = amount.get(term, 0.0) + min(1.0, value) * above
+        covered, reach = self.share(own[index]), self.share(amount)
+        damp = SATURATION * length
+        often = (
+            sum(weights[term] * value * (SATURATION + 1) / (value + damp) for term, value in amount.items())
+            / total
+        )
+        fit = 0.3 * covered + 0.2 * reach + 0.3 * often + 0.08 * self._paired(passage)
+        if question.kinds:
+            fit += KIND if self._kind_met(passage) else -KIND
+        if passage.kind in ("heading", "header"):
+            # They name what follows and state nothing.
+            fit *= 0.65
+        sure = reach + math.log1p(reach * total)
+        if self._denies and not negations(passage.text[:_SCORED]):
+            sure -= 1.0
+            fit -= 0.1
+        return Match(index, min(1.0, max(0.0, fit)), reach, sure, tuple(own[index]))
+
+    def _context(self, text: str) -> dict[str, float]:
+        if not text:
+            return {}
+        if text not in self._contexts:
+            self._contexts[text] = self.credit(text)
+        return self._contexts[text]
+
+    def _paired(self, passage: Passage) -> float:
+        """Share of the question's neighbouring terms that are neighbours here, too, or have one word between them."""
+        pairs = self._question.pairs
+        if not pairs:
+            return 0.0
+        found = terms(passage.text[:_SCORED], self._question.language)
+        near = set(zip(found, found[1:], strict=False)) | set(zip(found, found[2:], strict=False))
+        return len(pairs & near) / len(pairs)
+
+    def _kind_met(self, passage: Passage) -> bool:
+        fresh = [q for q in quantities(passage.text[:_SCORED]) if q.number not in self._own_numbers]
+        return any(self._met(kind, passage, fresh) for kind in self._question.kinds)
+
+    def _met(self, kind: str, passage: Passage, fresh: Sequence[Quantity]) -> bool:
+        """Whether a passage holds what a question of this kind asks for, beyond what the question says itself."""
+        dimensions = {quantity.dimension for quantity in fresh}
+        if kind == "date":
+            return bool(dimensions & {"date", "time", "months"})
+        if kind == "percent":
+            return "percent" in dimensions
+        if kind == "duration":
+            return bool(dimensions & {"date", "time", "months", "business days"})
+        if kind == "money":
+            return any(q.kind == "number" and (len(q.unit) == 3 or q.unit in ("", "percent")) for q in fresh)
+        if kind == "number":
+            return any(q.kind == "number" for q in fresh)
+        if kind == "where" and _PLACE.search(passage.text):
+            return True
+        return bool(passage.speaker) or any(
+            word[:1].isupper() and word not in self._question.names
+            for name, _, _ in names(passage.text[:_SCORED])
+            for word in name.split()
+        )
+
+    def grown(self, best: Match, passages: Sequence[Passage]) -> range:
+        """The best passage with the neighbours that belong to the answer: at most three passages and five lines.
+
+        A neighbour belongs to it when it adds words of the question, or when the passages are too short to be
+        understood alone (turns of a talk, rows of a table).
+        """
+        first = last = best.index
+        held = self.credit(passages[first].text)
+        for _ in range(2):
+            options = [at for at in (last + 1, first - 1) if 0 <= at < len(passages)]
+            options = [at for at in options if self._belongs(at, first, last, held, passages)]
+            if not options:
+                break
+            gain = {at: self._gain(held, passages[at]) for at in options}
+            at = max(options, key=lambda option: (gain[option], option > last))
+            first, last = min(first, at), max(last, at)
+            for term, value in self.credit(passages[at].text).items():
+                held[term] = held.get(term, 0.0) + value
+        return range(first, last + 1)
+
+    def _gain(self, held: dict[str, float], passage: Passage) -> float:
+        new = {term: value for term, value in self.credit(passage.text).items() if term not in held}
+        return self.share(new)
+
+    def _belongs(
+        self, at: int, first: int, last: int, held: dict[str, float], passages: Sequence[Passage]
+    ) -> bool:
+        start = passages[min(at, first)].parts[0][0]
+        end = passages[max(at, last)].parts[-1][0]
+        if end - start >= LINE_LIMIT or passages[at].kind == "heading":
+            return False
+        edge = passages[last if at > last else first]
+        if passages[at].group != edge.group:
+            return False
+        short = len(edge.text) <= 160 and len(passages[at].text) <= 400
+        if short and (edge.speaker or edge.kind in ("row", "header")):
+            return True
+        return self._gain(held, passages[at]) >= 0.08
