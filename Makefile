@@ -39,9 +39,7 @@ lint: tools ## ruff and mypy over the tree
 	@$(PYTHON) -m mypy || { echo "lint: mypy found the above" >&2; exit 1; }
 
 test: lint ## lint, then every test against a private test cluster
-	@echo "test: starting the test instance"
-	@$(TQ) up --instance test
-	@echo "test: pytest"
+	@echo "test: pytest, with the private instance test"
 	@$(PYTHON) -m pytest || { echo "test: failed, see above; one test again: .venv/bin/pytest FILE -k NAME" >&2; exit 1; }
 
 bench: tools ## measure ingest and questions, and print the numbers

@@ -323,9 +323,9 @@ def _check_programs(instance: Instance) -> None:
 
 def _make_folders(instance: Instance) -> None:
     who = account()
-    instance.root.mkdir(mode=0o755, exist_ok=True)
+    _open_folder(instance.root)
     # Only the server's account goes in: the socket asks for no password.
-    for folder in (instance.data, instance.log, instance.socket_dir):
+    for folder in (instance.log, instance.socket_dir):
         try:
             folder.mkdir(mode=0o700)
         except FileExistsError:
@@ -340,19 +340,26 @@ def _make_folders(instance: Instance) -> None:
                 f"{folder} does not belong to {who.name} alone",
                 "remove it if it is nobody's, then run `make up` again",
             )
-    if run(["/usr/bin/test", "-x", instance.data]).returncode != 0:
+    if run(["/usr/bin/test", "-x", instance.log]).returncode != 0:
         raise Problem(
             "start",
-            f"the account {who.name}, which runs the server, cannot enter {instance.data}",
+            f"the account {who.name}, which runs the server, cannot enter {instance.root}",
             "set TQ_HOME to a directory whose parents everyone may enter, such as /var/lib/tq/here",
         )
 
 
 def _initialise(instance: Instance) -> None:
+    # Made beside and renamed when whole: what a killed run leaves would be taken for a cluster next time.
+    making = instance.data.with_name("data.new")
+    shutil.rmtree(making, ignore_errors=True)
+    making.mkdir(mode=0o700)
+    who = account()
+    if who.borrowed:
+        os.chown(making, who.uid, who.gid)
     done = run(
         [
             instance.home.bindir / "initdb",
-            "--pgdata", instance.data,
+            "--pgdata", making,
             "--username", SUPERUSER,
             "--encoding", "UTF8",
             "--locale", "C.UTF-8",
@@ -363,12 +370,10 @@ def _initialise(instance: Instance) -> None:
         ]
     )  # fmt: skip
     if done.returncode != 0:
-        # What is half made would be taken for a cluster next time.
-        for left in instance.data.iterdir():
-            shutil.rmtree(left) if left.is_dir() else left.unlink()
         raise Problem("initdb", _last_line(done.stdout), f"{instance.home.bindir}/initdb said the above")
-    with open(instance.data / "postgresql.conf", "a", encoding="utf-8") as file:
+    with open(making / "postgresql.conf", "a", encoding="utf-8") as file:
         file.write("\ninclude = 'tq.conf'\n")
+    making.rename(instance.data)
 
 
 def _start(instance: Instance) -> None:
@@ -409,8 +414,15 @@ def _listed(folder: Path) -> str:
     return '"' + text.replace('"', '""') + '"'
 
 
+def _open_folder(folder: Path) -> None:
+    """Makes a folder that everyone may enter, whatever the umask: the server's account is not its owner."""
+    if not folder.exists():
+        folder.mkdir(parents=True)
+        folder.chmod(0o755)
+
+
 def _write(path: Path, text: str) -> None:
-    path.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
+    _open_folder(path.parent)
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     temporary.write_text(text, encoding="utf-8")
     temporary.replace(path)
