@@ -1,0 +1,267 @@
+"""The statements of ingest: queues, documents, lines, windows, nodes. Sets, never single rows."""
+
+from __future__ import annotations
+
+from tq.database.connection import Statement
+
+# ---------------------------------------------------------------- queues
+
+READ_MESSAGES = Statement(
+    "SELECT m.msg_id, m.read_ct, m.message::text AS body"
+    " FROM pgmq.read($1::text, $2::int, $3::int, '{}'::jsonb) AS m ORDER BY m.msg_id",
+    ("text", "int4", "int4"),
+)
+SEND_MESSAGES = Statement(
+    "SELECT count(*)::int AS n FROM pgmq.send_batch($1::text,"
+    " (SELECT array_agg(u.body::jsonb ORDER BY u.ordinality) FROM unnest($2::text[]) WITH ORDINALITY AS u (body)), $3::int)",
+    ("text", "text[]", "int4"),
+)
+DELETE_MESSAGES = Statement(
+    "SELECT count(*)::int AS n FROM pgmq.delete($1::text, $2::bigint[])", ("text", "int8[]")
+)
+HIDE_MESSAGES = Statement(
+    "SELECT count(*)::int AS n FROM unnest($2::bigint[]) AS m (id), LATERAL pgmq.set_vt($1::text, m.id, $3::int)",
+    ("text", "int8[]", "int4"),
+)
+ANY_MESSAGES = Statement(
+    "SELECT EXISTS (SELECT FROM pgmq.q_tq_convert) OR EXISTS (SELECT FROM pgmq.q_tq_model) AS any_left"
+)
+
+# ---------------------------------------------------------------- documents
+
+SETTINGS = Statement("SELECT s.name, s.value #>> '{}' AS value FROM tq.setting AS s")
+_MODEL = (
+    "m.name AS model, m.driver, m.input_tokens, m.output_tokens, m.chars_per_token, m.windows_per_call,"
+    " m.summary_tokens, m.concurrency, m.timeout_seconds, m.delay_ms"
+)
+DOCUMENTS = Statement(
+    "SELECT d.id::text AS id, d.name, d.status::text AS status, d.language, d.line_count, d.media_type,"
+    f" octet_length(b.content) AS bytes, w.name AS wanted, {_MODEL}"
+    " FROM tq.document AS d"
+    " JOIN tq.blob AS b ON b.sha256 = d.sha256"
+    " CROSS JOIN LATERAL (SELECT coalesce(d.model,"
+    " (SELECT s.value #>> '{}' FROM tq.setting AS s WHERE s.name = 'model')) AS name) AS w"
+    " LEFT JOIN tq.model AS m ON m.name = w.name"
+    " WHERE d.id = ANY ($1::uuid[])",
+    ("text[]",),
+)
+# Always before a document's children are written: FOR NO KEY UPDATE lets their foreign keys through, and whoever decides
+# what follows a step sees what all others have written.
+LOCK_DOCUMENTS = Statement(
+    "SELECT d.id::text AS id, d.status::text AS status, d.started_at::text AS started_at"
+    " FROM tq.document AS d WHERE d.id = ANY ($1::uuid[]) ORDER BY d.id FOR NO KEY UPDATE",
+    ("text[]",),
+)
+START_CONVERTING = Statement(
+    "UPDATE tq.document SET status = 'converting', started_at = clock_timestamp(), finished_at = NULL, model = $2,"
+    " line_count = NULL, sqlstate = NULL, error = NULL, hint = NULL, failed_step = NULL"
+    " WHERE id = $1::uuid AND status IN ('pending', 'converting') RETURNING started_at::text AS started_at",
+    ("text", "text"),
+)
+CONVERTED = Statement(
+    "UPDATE tq.document SET status = 'marking', line_count = $2, title = $3, language = $4, media_type = $5"
+    " WHERE id = $1::uuid",
+    ("text", "int4", "text", "text", "text"),
+)
+SET_STATUS = Statement(
+    "UPDATE tq.document SET status = $2::tq.document_status WHERE id = $1::uuid", ("text", "text")
+)
+# A document that is ready stays ready, and one that failed keeps its first reason.
+FAIL = Statement(
+    "UPDATE tq.document SET status = 'failed', finished_at = clock_timestamp(), sqlstate = $2, error = $3, hint = $4,"
+    " failed_step = $5 WHERE id = $1::uuid AND status NOT IN ('ready', 'failed') RETURNING id::text AS id",
+    ("text", "text", "text", "text", "text"),
+)
+NOTIFY = Statement(
+    "SELECT pg_catalog.pg_notify('tq_document', jsonb_build_object('document_id', d.id, 'name', d.name,"
+    " 'version', d.version, 'status', d.status)::text) FROM tq.document AS d WHERE d.id = $1::uuid",
+    ("text",),
+)
+LOCK_VERSIONS = Statement(
+    "SELECT d.id::text AS id FROM tq.document AS d"
+    " WHERE d.name = (SELECT own.name FROM tq.document AS own WHERE own.id = $1::uuid)"
+    " ORDER BY d.id FOR NO KEY UPDATE",
+    ("text",),
+)
+RETIRE_OLDER = Statement(
+    "UPDATE tq.document AS d SET current = FALSE FROM tq.document AS own"
+    " WHERE own.id = $1::uuid AND d.name = own.name AND d.version < own.version AND d.current",
+    ("text",),
+)
+READY = Statement(
+    "UPDATE tq.document AS d SET status = 'ready', finished_at = clock_timestamp(), current = NOT EXISTS"
+    " (SELECT FROM tq.document AS newer WHERE newer.name = d.name AND newer.version > d.version AND newer.current)"
+    " WHERE d.id = $1::uuid",
+    ("text",),
+)
+OMIT = Statement(
+    "INSERT INTO tq.omission (document_id, kind, detail, line_start, line_end, page)"
+    " SELECT $1::uuid, o.kind, o.detail, o.line_start, o.line_end, o.page"
+    " FROM unnest($2::text[], $3::text[], $4::int[], $5::int[], $6::int[])"
+    " AS o (kind, detail, line_start, line_end, page)",
+    ("text", "text[]", "text[]", "int4[]", "int4[]", "int4[]"),
+)
+COUNT_CALLS = Statement(
+    "INSERT INTO tq.model_call (document_id, purpose, model, calls, input_tokens, output_tokens, elapsed_ms)"
+    " SELECT d.id, c.purpose, c.model, c.calls, c.input_tokens, c.output_tokens, c.elapsed_ms"
+    " FROM unnest($1::text[], $2::text[], $3::text[], $4::int[], $5::bigint[], $6::bigint[], $7::float8[])"
+    " AS c (document_id, purpose, model, calls, input_tokens, output_tokens, elapsed_ms)"
+    " JOIN tq.document AS d ON d.id = c.document_id::uuid",
+    ("text[]", "text[]", "text[]", "int4[]", "int8[]", "int8[]", "float8[]"),
+)
+
+# ---------------------------------------------------------------- convert
+
+CONTENT_SLICE = Statement(
+    "SELECT substring(b.content FROM $2 FOR $3) AS content"
+    " FROM tq.document AS d JOIN tq.blob AS b ON b.sha256 = d.sha256 WHERE d.id = $1::uuid",
+    ("text", "int4", "int4"),
+)
+CLEAR_NODES = Statement("DELETE FROM tq.node WHERE document_id = $1::uuid", ("text",))
+CLEAR_WINDOWS = Statement("DELETE FROM tq.provisional_window WHERE document_id = $1::uuid", ("text",))
+CLEAR_LINES = Statement("DELETE FROM tq.line WHERE document_id = $1::uuid", ("text",))
+CLEAR_TERMS = Statement("DELETE FROM tq.term WHERE document_id = $1::uuid", ("text",))
+CLEAR_OMISSIONS = Statement("DELETE FROM tq.omission WHERE document_id = $1::uuid AND query_id IS NULL", ("text",))
+ADD_LINES = Statement(
+    "INSERT INTO tq.line (document_id, line_no, text, kind, level, page, locator)"
+    " SELECT $1::uuid, $2 + u.ordinality::int, u.text, u.kind, u.level, u.page, u.locator::jsonb"
+    " FROM unnest($3::text[], $4::text[], $5::int[], $6::int[], $7::text[])"
+    " WITH ORDINALITY AS u (text, kind, level, page, locator, ordinality)",
+    ("text", "int4", "text[]", "text[]", "int4[]", "int4[]", "text[]"),
+)
+# Most files have neither headings nor pages nor boxes that a converter could know: arrays of nothing are not sent.
+ADD_PLAIN_LINES = Statement(
+    "INSERT INTO tq.line (document_id, line_no, text) SELECT $1::uuid, $2 + u.ordinality::int, u.text"
+    " FROM unnest($3::text[]) WITH ORDINALITY AS u (text, ordinality)",
+    ("text", "int4", "text[]"),
+)
+ADD_TERMS = Statement(
+    "INSERT INTO tq.term (document_id, term, stretch, line_hits, line_nos)"
+    " SELECT $1::uuid, u.term, $2, octet_length(u.line_nos) / 4, u.line_nos"
+    " FROM unnest($3::text[], $4::bytea[]) AS u (term, line_nos)",
+    ("text", "int4", "text[]", "bytea[]"),
+)
+ADD_WINDOWS = Statement(
+    "INSERT INTO tq.provisional_window (document_id, ordinal, line_start, line_end, marked)"
+    " SELECT $1::uuid, u.ordinality::int, u.line_start, u.line_end, u.marked"
+    " FROM unnest($2::int[], $3::int[], $4::bool[]) WITH ORDINALITY AS u (line_start, line_end, marked, ordinality)",
+    ("text", "int4[]", "int4[]", "bool[]"),
+)
+
+# ---------------------------------------------------------------- mark
+
+WINDOWS = Statement(
+    "SELECT w.ordinal, w.line_start, w.line_end, w.marked FROM tq.provisional_window AS w"
+    " WHERE w.document_id = $1::uuid AND w.ordinal = ANY ($2::int[]) ORDER BY w.ordinal",
+    ("text", "int4[]"),
+)
+LINES = Statement(
+    "SELECT l.line_no, left(l.text, $4) AS text, l.kind, l.level FROM tq.line AS l"
+    " WHERE l.document_id = $1::uuid AND l.line_no BETWEEN $2 AND $3 ORDER BY l.line_no",
+    ("text", "int4", "int4", "int4"),
+)
+SET_MARKED = Statement(
+    "UPDATE tq.provisional_window AS w SET marked = TRUE"
+    " WHERE w.document_id = $1::uuid AND w.ordinal = ANY ($2::int[]) AND NOT w.marked"
+    " RETURNING w.ordinal, w.line_start, w.line_end",
+    ("text", "int4[]"),
+)
+ADD_BOUNDARIES = Statement(
+    "INSERT INTO tq.boundary (document_id, line_no, window_ordinal, window_start, window_end, title, level)"
+    " SELECT $1::uuid, u.line_no, u.window_ordinal, u.window_start, u.window_end, u.title, u.level"
+    " FROM unnest($2::int[], $3::int[], $4::int[], $5::int[], $6::text[], $7::int[])"
+    " AS u (line_no, window_ordinal, window_start, window_end, title, level)",
+    ("text", "int4[]", "int4[]", "int4[]", "int4[]", "text[]", "int4[]"),
+)
+UNMARKED = Statement(
+    "SELECT EXISTS (SELECT FROM tq.provisional_window AS w WHERE w.document_id = $1::uuid AND NOT w.marked) AS any_left",
+    ("text",),
+)
+
+# ---------------------------------------------------------------- cut and build
+
+# A line as two numbers: its length, and the flags of tq.ingest.cut. The characters trimmed are tq.ingest.windows.NOTHING.
+CUT_LINES = Statement(
+    "SELECT array_agg(length(l.text) ORDER BY l.line_no) AS chars, array_agg("
+    "CASE WHEN btrim(l.text, $4) = '' THEN 1 ELSE 0 END"
+    r" | CASE WHEN right(rtrim(l.text, E' \t\"”’»)]'), 1) IN ('.', '!', '?', '…', '。', '！', '？', '؟', '।', ':', ';')"
+    " THEN 2 ELSE 0 END"
+    " | CASE l.kind WHEN 'heading' THEN 4 WHEN 'table' THEN 8 WHEN 'code' THEN 16 ELSE 0 END ORDER BY l.line_no) AS flags"
+    " FROM tq.line AS l WHERE l.document_id = $1::uuid AND l.line_no BETWEEN $2 AND $3",
+    ("text", "int4", "int4", "text"),
+)
+BOUNDARIES = Statement(
+    "SELECT b.line_no, b.title, b.level FROM tq.boundary AS b"
+    " WHERE b.document_id = $1::uuid AND (NOT $2 OR b.level IS NOT NULL) ORDER BY b.line_no",
+    ("text", "bool"),
+)
+ANY_NODES = Statement(
+    "SELECT EXISTS (SELECT FROM tq.node AS n WHERE n.document_id = $1::uuid) AS any_left", ("text",)
+)
+ADD_LEAVES = Statement(
+    "INSERT INTO tq.node (document_id, id, is_leaf, line_start, line_end, title, level, kind, token_count, summarised)"
+    " SELECT $1::uuid, u.id::uuid, TRUE, u.line_start, u.line_end, u.title, u.level, u.kind, u.tokens, u.summarised"
+    " FROM unnest($2::text[], $3::int[], $4::int[], $5::text[], $6::int[], $7::text[], $8::int[], $9::bool[])"
+    " AS u (id, line_start, line_end, title, level, kind, tokens, summarised)",
+    ("text", "text[]", "int4[]", "int4[]", "text[]", "int4[]", "text[]", "int4[]", "bool[]"),
+)
+LEAVES = Statement(
+    "SELECT n.id::text AS id, n.line_start, n.line_end, n.title, n.level FROM tq.node AS n"
+    " WHERE n.document_id = $1::uuid AND n.is_leaf ORDER BY n.line_start",
+    ("text",),
+)
+BUILD_TREE = Statement(
+    "SELECT tq_private.build_tree($1::uuid, $2::uuid[], $3::uuid[], $4::text[], $5::int[], $6::text[], $7::uuid[],"
+    " $8::uuid[]) AS written",
+    ("text", "text[]", "text[]", "text[]", "int4[]", "text[]", "text[]", "text[]"),
+)
+# A node above leaves without anything to read has nothing to summarise either.
+SKIP_EMPTY = Statement(
+    "WITH RECURSIVE full_node AS ("
+    " SELECT n.target_node_id AS id FROM tq.node AS n"
+    " WHERE n.document_id = $1::uuid AND n.is_leaf AND EXISTS"
+    " (SELECT FROM tq.bullet AS b WHERE b.document_id = n.document_id AND b.node_id = n.id)"
+    " UNION SELECT n.target_node_id FROM full_node AS f JOIN tq.node AS n ON n.document_id = $1::uuid AND n.id = f.id)"
+    " UPDATE tq.node AS n SET summarised = TRUE, token_count = 0"
+    " WHERE n.document_id = $1::uuid AND NOT n.summarised AND NOT n.is_leaf"
+    " AND n.id NOT IN (SELECT f.id FROM full_node AS f WHERE f.id IS NOT NULL)",
+    ("text",),
+)
+
+# ---------------------------------------------------------------- summarise and roll up
+
+NODES = Statement(
+    "SELECT n.id::text AS id, n.line_start, n.line_end, n.title, n.depth, n.is_leaf, n.summarised FROM tq.node AS n"
+    " WHERE n.document_id = $1::uuid AND n.id = ANY ($2::uuid[])",
+    ("text", "text[]"),
+)
+CHILD_BULLETS = Statement(
+    "SELECT n.target_node_id::text AS parent, b.text, b.line_start, b.line_end"
+    " FROM tq.node AS n JOIN tq.bullet AS b ON b.document_id = n.document_id AND b.node_id = n.id"
+    " WHERE n.document_id = $1::uuid AND n.target_node_id = ANY ($2::uuid[])"
+    " ORDER BY n.target_node_id, n.line_start, b.ordinal",
+    ("text", "text[]"),
+)
+SET_SUMMARISED = Statement(
+    "UPDATE tq.node AS n SET summarised = TRUE, title = coalesce(n.title, u.title),"
+    " token_count = CASE WHEN n.is_leaf THEN n.token_count ELSE u.tokens END"
+    " FROM unnest($2::uuid[], $3::text[], $4::int[]) AS u (id, title, tokens)"
+    " WHERE n.document_id = $1::uuid AND n.id = u.id AND NOT n.summarised RETURNING n.id::text AS id",
+    ("text", "text[]", "text[]", "int4[]"),
+)
+ADD_BULLETS = Statement(
+    "INSERT INTO tq.bullet (document_id, node_id, ordinal, text, line_start, line_end, fallback)"
+    " SELECT $1::uuid, u.node_id, u.ordinal, u.text, u.line_start, u.line_end, u.fallback"
+    " FROM unnest($2::uuid[], $3::int[], $4::text[], $5::int[], $6::int[], $7::bool[])"
+    " AS u (node_id, ordinal, text, line_start, line_end, fallback)",
+    ("text", "text[]", "int4[]", "text[]", "int4[]", "int4[]", "bool[]"),
+)
+DEEPEST_UNSUMMARISED = Statement(
+    "SELECT count(*) > 0 AS any_left, max(n.depth) AS depth FROM tq.node AS n WHERE n.document_id = $1::uuid AND NOT n.summarised",
+    ("text",),
+)
+UNSUMMARISED_AT = Statement(
+    "SELECT n.id::text AS id FROM tq.node AS n"
+    " WHERE n.document_id = $1::uuid AND NOT n.summarised AND n.depth IS NOT DISTINCT FROM $2 ORDER BY n.line_start",
+    ("text", "int4"),
+)

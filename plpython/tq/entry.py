@@ -1,0 +1,59 @@
+"""What the SQL bodies call: one function a body, and the way from TqError to an error of PostgreSQL."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
+
+from tq.errors import TqError
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def reported(function: Callable[P, R]) -> Callable[P, R]:
+    """A function whose first argument is plpy, with every TqError raised as PostgreSQL's own error."""
+
+    @wraps(function)
+    def run(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return function(*args, **kwargs)
+        except TqError as error:
+            plpy: Any = args[0]
+            more = {"detail": error.detail, "hint": error.hint, "sqlstate": error.code}
+            plpy.error(error.message, **{name: value for name, value in more.items() if value})
+            raise  # plpy.error does not come back
+
+    return run
+
+
+@reported
+def work(plpy: Any, seconds: int, until_empty: bool) -> None:
+    """CALL tq.work(): work for so many seconds, committing between steps."""
+    from tq.database.connection import PlpyDatabase
+    from tq.ingest.worker import begin_work
+
+    begin_work(PlpyDatabase(plpy), seconds, until_empty)
+
+
+@reported
+def ask_walk(plpy: Any, doc: str | None, question: str | None, strategy: str | None) -> str:
+    """tq.ask() without its record: answers and trace as JSON."""
+    import msgspec
+
+    from tq.ask.question import ask
+    from tq.database.connection import PlpyDatabase
+
+    return msgspec.json.encode(ask(PlpyDatabase(plpy), doc, question, strategy)).decode()
+
+
+@reported
+def select_walk(plpy: Any, doc: str | None, question: str | None) -> str:
+    """tq.select() without the text of its sections, as JSON."""
+    import msgspec
+
+    from tq.ask.question import select
+    from tq.database.connection import PlpyDatabase
+
+    return msgspec.json.encode(select(PlpyDatabase(plpy), doc, question)).decode()

@@ -1,0 +1,235 @@
+"""Step convert: bytes to lines, their index and the provisional windows, in stretches that are each committed.
+
+Memory follows the stretch and not the document. A worker that loses its message (it was too slow, or the document was
+removed) is told by started_at, which every start of a conversion sets anew: what it would write after that is dropped.
+"""
+
+from __future__ import annotations
+
+import sys
+from array import array
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import msgspec
+
+from tq.database import ingest as sql
+from tq.errors import TqError
+from tq.ingest import child
+from tq.ingest.cut import Note
+from tq.ingest.messages import MODEL, Message, body
+from tq.ingest.state import Document, Session, Superseded
+from tq.ingest.windows import Windows, is_nothing, shown_chars
+from tq.model.limits import Model
+from tq.text.tokens import detect_language, terms
+
+STRETCH_LINES = 32_768
+STRETCH_BYTES = 16 << 20
+STRETCH_POSTINGS = 600_000
+LANGUAGE_CHARS = 40_000  # seen before the language is decided
+MAX_OMISSIONS = 1000
+MAX_TITLE = 500
+SECONDS_PER_MB = 10
+
+# How the converter is started; tests of a worker outside the server put another in its place.
+Command = Callable[[str, str | None, int, int], Sequence[bytes | str]]
+
+
+def installed_converter(name: str, media_type: str | None, memory_mb: int, cpu_seconds: int) -> Sequence[bytes | str]:
+    return child.command(child.interpreter(), name, media_type, memory_mb, cpu_seconds)
+
+
+def convert(session: Session, message: Message, document: Document, command: Command = installed_converter) -> None:
+    """The whole step. Raises Superseded when the document is no longer ours, TqError when it cannot be converted."""
+    model = document.need_model()
+    started_at = _start(session, document.id, model)
+    writer = _Writer(session, document.id, started_at, model)
+    seconds = session.settings.convert_seconds + SECONDS_PER_MB * (document.bytes >> 20)
+    memory = session.settings.convert_memory_mb
+    argv = command(document.name, document.media_type, memory, seconds)
+
+    def fetch(offset: int, size: int) -> bytes:
+        rows = session.db.fetch(sql.CONTENT_SLICE, document.id, offset + 1, size)
+        session.db.commit()
+        if not rows:
+            raise Superseded
+        return bytes(rows[0]["content"])
+
+    with child.Conversion(argv, child.Limits(memory, seconds), fetch, session.beat) as conversion:
+        for output in conversion.messages():
+            session.beat()
+            match output:
+                case child.LinesMessage():
+                    for row in output.rows:
+                        writer.add(row)
+                case child.DocumentMessage():
+                    writer.media_type = output.media_type
+                    writer.title = (output.title or "").replace("\0", "")[:MAX_TITLE].strip() or None
+                case child.OmissionMessage():
+                    writer.omit(
+                        Note(output.kind, output.detail, output.line_start, output.line_end, output.page)
+                    )
+                case child.EndMessage():
+                    if output.lines != writer.lines:
+                        raise TqError(
+                            "TQ011", "the converter's output is malformed", f"{writer.lines} lines came of {output.lines}"
+                        )
+                case _:
+                    pass
+    if not writer.lines:
+        raise TqError("TQ011", "the document is empty", "it has no line", "Load a file that holds something.")
+    writer.finish(message)
+
+
+def _start(session: Session, document_id: str, model: Model) -> str:
+    """Take the document over; what an earlier attempt wrote goes."""
+    session.lock_one(document_id, "pending", "converting")
+    rows = session.db.fetch(sql.START_CONVERTING, document_id, model.name)
+    for statement in (sql.CLEAR_NODES, sql.CLEAR_WINDOWS, sql.CLEAR_LINES, sql.CLEAR_TERMS, sql.CLEAR_OMISSIONS):
+        session.db.fetch(statement, document_id)
+    session.db.commit()
+    started_at: str = rows[0]["started_at"]
+    return started_at
+
+
+@dataclass(slots=True)
+class _Stretch:
+    texts: list[str] = field(default_factory=list)
+    kinds: list[str] = field(default_factory=list)
+    levels: list[int | None] = field(default_factory=list)
+    pages: list[int | None] = field(default_factory=list)
+    locators: list[str | None] = field(default_factory=list)
+    plain: bool = True
+    chars: int = 0
+    postings: int = 0
+
+
+class _Writer:
+    def __init__(self, session: Session, document_id: str, started_at: str, model: Model) -> None:
+        self._session = session
+        self._id = document_id
+        self._started_at = started_at
+        self._model = model
+        self._fit = model.fit
+        self._windows = Windows(self._fit.window_chars, shown_chars(self._fit.window_chars))
+        self._stretch = _Stretch()
+        self._written = 0  # lines
+        self._stretches = 0
+        self._terms: dict[str, array[int]] = {}
+        self._language: str | None = None
+        self._unindexed: list[tuple[int, str]] = []
+        self._omissions: list[Note] = []
+        self._omissions_more = 0
+        self.lines = 0
+        self.media_type: str | None = None
+        self.title: str | None = None
+
+    def add(self, row: child.Row) -> None:
+        text, page, kind, level, locator = row
+        if "\0" in text:
+            text = text.replace("\0", "\ufffd")
+        self.lines += 1
+        stretch = self._stretch
+        stretch.texts.append(text)
+        stretch.kinds.append(kind)
+        stretch.levels.append(level)
+        stretch.pages.append(page)
+        place = None if locator is None else _json(locator)
+        stretch.locators.append(place)
+        if page is not None or place is not None or kind != "text":
+            stretch.plain = False
+        stretch.chars += len(text)
+        self._windows.add(self.lines, len(text), is_nothing(text))
+        if self._language is not None:
+            self._index(self.lines, text)
+        else:
+            self._unindexed.append((self.lines, text))
+            if stretch.chars >= LANGUAGE_CHARS:
+                self._decide_language()
+        if (
+            len(stretch.texts) >= STRETCH_LINES
+            or stretch.chars >= STRETCH_BYTES // 2  # most of a page of text is one or two bytes a character
+            or stretch.postings >= STRETCH_POSTINGS
+        ):
+            self._flush()
+            self._session.db.commit()
+
+    def omit(self, note: Note) -> None:
+        if len(self._omissions) < MAX_OMISSIONS:
+            self._omissions.append(note)
+        else:
+            self._omissions_more += 1
+
+    def finish(self, message: Message) -> None:
+        """The last stretch, the windows and the messages of the next step, in one transaction."""
+        session, db = self._session, self._session.db
+        self._flush()
+        self._windows.finish()
+        if self._omissions_more:
+            self._omissions.append(Note("omission", f"{self._omissions_more} more things were left out"))
+        if self._windows.cut_lines and self._model.driver != "extractive":
+            self._omissions.append(
+                Note(
+                    "line shown in part",
+                    f"{self._windows.cut_lines} lines are longer than {self._windows.shown} characters; boundaries were "
+                    "looked for in their beginnings only",
+                )
+            )
+        session.omit(self._id, self._omissions)
+        windows = self._windows.found
+        db.fetch(
+            sql.ADD_WINDOWS, self._id, [w[0] for w in windows], [w[1] for w in windows], [w[2] for w in windows]
+        )
+        db.fetch(sql.CONVERTED, self._id, self.lines, self.title, self._language or "none", self.media_type)
+        marks = [body(self._id, "mark", window=ordinal) for ordinal, window in enumerate(windows, 1) if not window[2]]
+        session.send(MODEL, marks or [body(self._id, "cut")])
+        session.delete(message.queue, [message.id])
+        db.commit()
+
+    def _decide_language(self) -> None:
+        self._language = detect_language("\n".join(text for _, text in self._unindexed)[: 4 * LANGUAGE_CHARS])
+        for line_no, text in self._unindexed:
+            self._index(line_no, text)
+        self._unindexed = []
+
+    def _index(self, line_no: int, text: str) -> None:
+        found = set(terms(text, self._language or "none"))
+        self._stretch.postings += len(found)
+        postings = self._terms
+        for term in found:
+            numbers = postings.get(term)
+            if numbers is None:
+                numbers = postings[term] = array("i")
+            numbers.append(line_no)
+
+    def _flush(self) -> None:
+        """Write the stretch; the caller commits."""
+        if self._language is None:
+            self._decide_language()
+        stretch, db = self._stretch, self._session.db
+        row = self._session.lock_one(self._id, "converting")
+        if row["started_at"] != self._started_at:
+            raise Superseded
+        if stretch.texts:
+            if stretch.plain:
+                db.fetch(sql.ADD_PLAIN_LINES, self._id, self._written, stretch.texts)
+            else:
+                db.fetch(
+                    sql.ADD_LINES, self._id, self._written, stretch.texts, stretch.kinds, stretch.levels, stretch.pages,
+                    stretch.locators,
+                )  # fmt: skip
+            self._written += len(stretch.texts)
+            self._stretch = _Stretch()
+        if self._terms:
+            self._stretches += 1
+            ordered = sorted(self._terms)
+            if sys.byteorder == "big":
+                for numbers in self._terms.values():
+                    numbers.byteswap()
+            db.fetch(sql.ADD_TERMS, self._id, self._stretches, ordered, [self._terms[term].tobytes() for term in ordered])
+            self._terms = {}
+
+
+def _json(locator: msgspec.Raw) -> str | None:
+    text = bytes(locator).decode("utf-8")
+    return None if text == "null" else text

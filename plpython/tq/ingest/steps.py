@@ -1,0 +1,124 @@
+"""The steps that call no model: cut, build, finish. Each is one transaction, decided under the document's row lock."""
+
+from __future__ import annotations
+
+import uuid
+from array import array
+
+from tq.database import ingest as sql
+from tq.ingest.cut import BLANK, Boundary, Leaf, cut
+from tq.ingest.messages import MODEL, Message, body
+from tq.ingest.rollup import Leaf as RolledLeaf
+from tq.ingest.rollup import roll_up
+from tq.ingest.state import Document, Session, Superseded
+from tq.ingest.windows import NOTHING, cost
+
+LINES_AT_ONCE = 20_000
+
+
+def cut_document(session: Session, message: Message, document: Document) -> None:
+    """Leaves at the boundaries, and a message for each that has something to read."""
+    model = document.need_model()
+    db = session.db
+    session.delete(message.queue, [message.id])  # held until the end of the transaction: nobody else can read it
+    session.lock_one(document.id, "marking")
+    if db.fetch(sql.UNMARKED, document.id)[0]["any_left"] or db.fetch(sql.ANY_NODES, document.id)[0]["any_left"]:
+        raise Superseded
+    costs, flags = _lines(session, document)
+    boundaries = {
+        row["line_no"]: Boundary(row["line_no"], row["title"], row["level"])
+        for row in db.fetch(sql.BOUNDARIES, document.id, False)
+    }
+    leaves, notes = cut(costs, flags, boundaries, model.fit)
+    ids = [str(uuid.uuid4()) for _ in leaves]
+    db.fetch(
+        sql.ADD_LEAVES,
+        document.id,
+        ids,
+        [leaf.start for leaf in leaves],
+        [leaf.end for leaf in leaves],
+        [leaf.title for leaf in leaves],
+        [leaf.level for leaf in leaves],
+        [leaf.kind for leaf in leaves],
+        [model.tokens(leaf.chars) for leaf in leaves],
+        [leaf.blank for leaf in leaves],
+    )
+    session.omit(document.id, notes)
+    db.fetch(sql.SET_STATUS, document.id, "summarising")
+    session.send(MODEL, _summaries(document.id, ids, leaves) or [body(document.id, "build")])
+    db.commit()
+
+
+def _summaries(document_id: str, ids: list[str], leaves: list[Leaf]) -> list[str]:
+    return [
+        body(document_id, "summarise", node=node) for node, leaf in zip(ids, leaves, strict=True) if not leaf.blank
+    ]
+
+
+def _lines(session: Session, document: Document) -> tuple[array[int], bytearray]:
+    """Each line as what it takes in a prompt, and its flags."""
+    costs: array[int] = array("i")
+    flags = bytearray()
+    for start in range(1, document.line_count + 1, LINES_AT_ONCE):
+        row = session.db.fetch(sql.CUT_LINES, document.id, start, start + LINES_AT_ONCE - 1, NOTHING)[0]
+        flags.extend(row["flags"])
+        costs.extend(cost(chars, bool(flag & BLANK)) for chars, flag in zip(row["chars"], row["flags"], strict=True))
+    return costs, flags
+
+
+def build_document(session: Session, message: Message, document: Document) -> None:
+    """The nodes above the leaves, and messages for the deepest of them."""
+    model = document.need_model()
+    db = session.db
+    session.delete(message.queue, [message.id])
+    session.lock_one(document.id, "summarising")
+    if db.fetch(sql.DEEPEST_UNSUMMARISED, document.id)[0]["any_left"]:
+        raise Superseded
+    leaves = [
+        RolledLeaf(row["id"], row["line_start"], row["line_end"], row["title"], row["level"])
+        for row in db.fetch(sql.LEAVES, document.id)
+    ]
+    headings = [
+        Boundary(row["line_no"], row["title"], row["level"]) for row in db.fetch(sql.BOUNDARIES, document.id, True)
+    ]
+    parents = roll_up(leaves, headings, model.fit.fan_out)
+    above = {child: parent.id for parent in parents for child in parent.children}
+    db.fetch(
+        sql.BUILD_TREE,
+        document.id,
+        [parent.id for parent in parents],
+        [above.get(parent.id) for parent in parents],
+        [parent.title for parent in parents],
+        [parent.level for parent in parents],
+        ["text" for _ in parents],
+        [leaf.id for leaf in leaves],
+        [above.get(leaf.id) for leaf in leaves],
+    )
+    db.fetch(sql.SKIP_EMPTY, document.id)
+    db.fetch(sql.SET_STATUS, document.id, "building")
+    send_next_level(session, document.id)
+    db.commit()
+
+
+def send_next_level(session: Session, document_id: str, done_depth: int | None = None) -> None:
+    """Messages for the deepest nodes without a summary, or for the finish; nothing while `done_depth` is not done."""
+    depth = session.db.fetch(sql.DEEPEST_UNSUMMARISED, document_id)[0]["depth"]
+    if depth is None:
+        session.send(MODEL, [body(document_id, "finish")])
+    elif depth != done_depth:
+        nodes = session.db.fetch(sql.UNSUMMARISED_AT, document_id, depth)
+        session.send(MODEL, [body(document_id, "rollup", node=row["id"]) for row in nodes])
+
+
+def finish_document(session: Session, message: Message, document: Document) -> None:
+    """Ready: the constraints are verified at this commit, and this version becomes current."""
+    db = session.db
+    session.delete(message.queue, [message.id])
+    db.fetch(sql.LOCK_VERSIONS, document.id)
+    session.lock_one(document.id, "building")
+    if db.fetch(sql.DEEPEST_UNSUMMARISED, document.id)[0]["any_left"]:
+        raise Superseded
+    db.fetch(sql.RETIRE_OLDER, document.id)
+    db.fetch(sql.READY, document.id)
+    session.notify(document.id)
+    db.commit()

@@ -1,0 +1,412 @@
+"""The worker: takes messages from the queues and does their steps until its time is over or nothing is left.
+
+The same code runs inside the server (CALL tq.work()) and outside it (`tq worker`). Per message: read, commit, call the
+model with no transaction open, then write the result, send what follows and delete the message in one transaction.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+
+from tq.database import ingest as sql
+from tq.database.connection import Database
+from tq.errors import TqError
+from tq.ingest import jobs as steps_of_model
+from tq.ingest.calls import Pool
+from tq.ingest.converting import Command, convert, installed_converter
+from tq.ingest.jobs import Job
+from tq.ingest.messages import CONVERT, DEAD, MODEL, Failure, Malformed, Message, backoff, buried, parse
+from tq.ingest.state import Document, Session, Settings, Superseded
+from tq.ingest.steps import build_document, cut_document, finish_document
+from tq.model.driver import Driver, open_driver
+from tq.model.limits import Model
+
+BATCH = 50  # messages in one transaction, where the driver computes
+BATCH_SECONDS = 1.0
+BEAT_SECONDS = 0.1
+IDLE_SECONDS = 0.2
+GRACE_SECONDS = 4.0  # after the end of its time, for calls in flight
+DEFER_SECONDS = 10  # where a rate limit does not say how long
+LONGEST_DEFERRAL = 3600
+
+SINGLE: dict[str, Callable[[Session, Message, Document], None]] = {
+    "cut": cut_document,
+    "build": build_document,
+    "finish": finish_document,
+}
+
+
+class _Late(Exception):
+    """The worker's time is over while calls are in flight."""
+
+
+def is_cancel(error: BaseException) -> bool:
+    """A cancel, a shutdown or a lost connection: never swallowed, never charged to a message."""
+    state = getattr(error, "sqlstate", None)
+    if isinstance(state, str):
+        return state.startswith(("57", "08"))
+    # psycopg reports a lost connection without a state.
+    return type(error).__name__ in ("OperationalError", "InterfaceError", "AdminShutdown")
+
+
+class Worker:
+    """One worker over one session."""
+
+    def __init__(
+        self,
+        db: Database,
+        *,
+        converter: Command = installed_converter,
+        driver_of: Callable[[Model], Driver] = open_driver,
+        stopped: Callable[[], bool] = lambda: False,
+    ) -> None:
+        """driver_of and converter: what calls the model and what starts the conversion; stopped: whether to end early."""
+        self._db = db
+        self._session = Session(db, self._beat)
+        self._converter = converter
+        self._driver_of = driver_of
+        self._drivers: dict[Model, Driver] = {}
+        self._stopped = stopped
+        self._held: dict[tuple[str, int], Message] = {}  # read and not ended: kept hidden by the beat
+        self._backlog: list[Message] = []  # of tq_model, read while other calls were in flight
+        self._last_beat = self._last_hide = 0.0
+        self._deadline = self._latest = 0.0
+        self.done = 0  # messages that came to an end
+
+    # ------------------------------------------------------------ the loop
+
+    def run(self, seconds: float, until_empty: bool = False) -> int:
+        """Work for so long. until_empty: end as soon as no message is left, those in flight or deferred included. Returns
+        the number of messages that came to an end."""
+        self._deadline = time.monotonic() + seconds
+        self._latest = self._deadline + GRACE_SECONDS
+        self._last_beat = self._last_hide = time.monotonic()
+        self._session.settings = Settings.load(self._db)
+        self._db.commit()
+        while self._in_time():
+            before = self.done
+            busy = self._model_turn()
+            busy = self._convert_turn() or busy
+            if busy or self.done != before:
+                continue
+            if until_empty and not self._any_left():
+                break
+            self._idle()
+        self._release(self._backlog)
+        self._backlog = []
+        return self.done
+
+    def _in_time(self) -> bool:
+        return time.monotonic() < self._deadline and not self._stopped()
+
+    def _any_left(self) -> bool:
+        left: bool = self._db.fetch(sql.ANY_MESSAGES)[0]["any_left"]
+        self._db.commit()
+        return left
+
+    def _idle(self) -> None:
+        end = min(time.monotonic() + IDLE_SECONDS, self._deadline)
+        while (rest := end - time.monotonic()) > 0:
+            time.sleep(min(rest, BEAT_SECONDS))
+            self._db.pulse()
+        self._db.commit()
+
+    def _beat(self) -> None:
+        """Lets a cancel through, and keeps the messages in hand hidden. Only where no transaction has written."""
+        now = time.monotonic()
+        if now - self._last_beat < BEAT_SECONDS * 0.9:
+            return
+        self._last_beat = now
+        self._db.pulse()
+        if now - self._last_hide > self._session.settings.visibility_seconds / 3:
+            self._hide()
+        self._db.commit()
+
+    def _hide(self) -> None:
+        self._last_hide = time.monotonic()
+        for queue in (CONVERT, MODEL):
+            self._session.hide(queue, [message.id for message in self._held.values() if message.queue == queue])
+
+    # ------------------------------------------------------------ reading
+
+    def _read(self, queue: str, count: int) -> list[Message]:
+        """Messages of a queue, held from now on. What is malformed, or was tried too often, ends here."""
+        rows = self._db.fetch(sql.READ_MESSAGES, queue, self._session.settings.visibility_seconds, count)
+        self._db.commit()
+        found: list[Message] = []
+        for row in rows:
+            try:
+                message = parse(queue, row["msg_id"], row["read_ct"], row["body"])
+            except Malformed as reason:
+                self._bury(buried(queue, row["msg_id"], row["read_ct"], row["body"]), Failure("22023", str(reason)))
+                continue
+            if message.attempt > self._session.settings.max_attempts:
+                # Only a worker that died, or that took longer than it said, leaves a message like this behind.
+                self._bury(message, Failure("XX000", "the step was begun again and again and never came to an end"))
+                continue
+            self._held[queue, message.id] = message
+            found.append(message)
+        return found
+
+    def _ended(self, messages: Iterable[Message]) -> None:
+        for message in messages:
+            if self._held.pop((message.queue, message.id), None) is not None:
+                self.done += 1
+
+    # ------------------------------------------------------------ convert
+
+    def _convert_turn(self) -> bool:
+        messages = self._read(CONVERT, 1) if self._in_time() else []
+        for message in messages:
+            self._guarded(message, self._convert)
+        return bool(messages)
+
+    def _convert(self, message: Message) -> None:
+        document = self._documents([message]).get(message.document_id)
+        if document is None or document.status not in ("pending", "converting"):
+            raise Superseded
+        convert(self._session, message, document, self._converter)
+
+    def _documents(self, messages: Iterable[Message]) -> dict[str, Document]:
+        documents = self._session.documents(message.document_id for message in messages)
+        self._db.commit()
+        return documents
+
+    # ------------------------------------------------------------ steps of the model's queue
+
+    def _model_turn(self) -> bool:
+        messages = self._backlog or self._read(MODEL, BATCH)
+        self._backlog = []
+        if not messages:
+            return False
+        documents = self._documents(messages)
+        for message in messages:
+            if message.step in SINGLE:
+                self._hide()  # the others wait meanwhile; a long step writes in one transaction and cannot beat
+                self._db.commit()
+                self._guarded(message, lambda message: self._single(message, documents))
+        jobs = self._prepare([message for message in messages if message.step not in SINGLE], documents)
+        by_model: dict[Model, list[Job]] = {}
+        for job in jobs:
+            by_model.setdefault(job.model, []).append(job)
+        for model, group in by_model.items():
+            self._flow(model, group)
+        return True
+
+    def _single(self, message: Message, documents: dict[str, Document]) -> None:
+        document = documents.get(message.document_id)
+        if document is None:
+            raise Superseded
+        SINGLE[message.step](self._session, message, document)
+
+    def _prepare(self, messages: Sequence[Message], documents: dict[str, Document]) -> list[Job]:
+        """Jobs of these messages; those that have nothing left to do end here. A message whose material cannot be read
+        fails alone."""
+        if not messages:
+            return []
+        try:
+            jobs = steps_of_model.prepare(self._session, messages, documents)
+            self._db.commit()
+        except Exception as error:
+            if is_cancel(error):
+                raise
+            self._db.rollback()
+            if len(messages) == 1:
+                self._failed(messages[0], error)
+                return []
+            return [job for message in messages for job in self._prepare([message], documents)]
+        wanted = {job.message.id for job in jobs}
+        self._drop([message for message in messages if message.id not in wanted])
+        return jobs
+
+    def _flow(self, model: Model, jobs: Sequence[Job]) -> None:
+        """Calls of one model. Where they wait, every end makes room for a new message; where they compute, a batch is
+        written at once."""
+        try:
+            driver = self._driver(model)
+        except TqError as error:
+            for job in jobs:
+                self._failed(job.message, error)
+            return
+        pool = Pool(driver, model.concurrency, self._beat_or_late)
+        running: dict[int, Job] = {}
+        waiting = list(jobs)
+
+        def fill() -> None:
+            room = model.concurrency if driver.waits else BATCH
+            while waiting and pool.in_flight < room:
+                job = waiting.pop(0)
+                running[job.message.id] = job
+                pool.add(job.message.id, job.asking)
+
+        done: list[Job] = []
+        began = time.monotonic()
+        try:
+            fill()
+            for run in pool.finished():
+                job = running.pop(run.key)  # type: ignore[call-overload]
+                job.usage = run.usage
+                if run.error is None:
+                    job.result = run.result
+                    done.append(job)
+                else:
+                    self._model_failed(job, run.error, done)
+                if not pool.in_flight or driver.waits or time.monotonic() - began > BATCH_SECONDS:
+                    self._write(done)
+                    done = []
+                    began = time.monotonic()
+                    if driver.waits and self._in_time() and not waiting and pool.in_flight < model.concurrency:
+                        waiting += self._more(model, model.concurrency - pool.in_flight)
+                    fill()
+        except _Late:
+            self._write(done)
+            self._release([job.message for job in (*running.values(), *waiting)])
+
+    def _beat_or_late(self) -> None:
+        self._beat()
+        if time.monotonic() > self._latest or self._stopped():
+            raise _Late
+
+    def _more(self, model: Model, count: int) -> list[Job]:
+        """More messages for a model whose calls have room. What is not for it waits in the backlog, and while something
+        waits there nothing more is read."""
+        messages = [] if self._backlog else self._read(MODEL, count)
+        if not messages:
+            return []
+        documents = self._documents(messages)
+        fitting = [
+            message
+            for message in messages
+            if message.step not in SINGLE
+            and ((document := documents.get(message.document_id)) is None or document.model == model)
+        ]
+        self._backlog = [message for message in messages if message not in fitting]
+        return self._prepare(fitting, documents)
+
+    def _driver(self, model: Model) -> Driver:
+        if model not in self._drivers:
+            self._drivers[model] = self._driver_of(model)
+        return self._drivers[model]
+
+    def _write(self, jobs: Sequence[Job]) -> None:
+        if not jobs:
+            return
+        try:
+            steps_of_model.write(self._session, jobs)
+        except Exception as error:
+            if is_cancel(error):
+                raise
+            self._db.rollback()
+            if len(jobs) == 1:
+                self._failed(jobs[0].message, error)
+            else:  # one of them is poison: let it fail alone
+                for job in jobs:
+                    self._write([job])
+            return
+        self._ended(job.message for job in jobs)
+
+    def _model_failed(self, job: Job, error: Exception, done: list[Job]) -> None:
+        """The model failed at one window or node. Too busy or down: later. Anything else, at the end of the attempts: the
+        step is done without the model, and marked."""
+        failure = Failure.of(error)
+        last = job.message.attempt >= self._session.settings.max_attempts or failure.sqlstate == "TQ104"
+        if failure.sqlstate in ("TQ101", "TQ102", "TQ020", "TQ021") or not last:
+            self._failed(job.message, error)
+            return
+        job.result = job.fall_back(f"{failure.error} [{failure.sqlstate}]")
+        done.append(job)
+
+    # ------------------------------------------------------------ the ends of a message
+
+    def _guarded(self, message: Message, step: Callable[[Message], None]) -> None:
+        """One step in transactions of its own; its failure is the message's alone."""
+        try:
+            step(message)
+        except Superseded:
+            self._db.rollback()
+            self._drop([message])
+        except Exception as error:
+            if is_cancel(error):
+                raise
+            self._db.rollback()
+            self._failed(message, error)
+        else:
+            self._ended([message])
+
+    def _drop(self, messages: Sequence[Message]) -> None:
+        """Nothing is left to do for these."""
+        for queue in (CONVERT, MODEL):
+            self._session.delete(queue, [message.id for message in messages if message.queue == queue])
+        self._db.commit()
+        self._ended(messages)
+
+    def _release(self, messages: Sequence[Message], delay: int = 0) -> None:
+        """Back to the queue, uncharged."""
+        if not messages:
+            return
+        for message in messages:
+            self._replace(message, message.later(), delay)
+        self._db.commit()
+        for message in messages:
+            self._held.pop((message.queue, message.id), None)
+
+    def _replace(self, message: Message, body: str, delay: int) -> None:
+        self._session.delete(message.queue, [message.id])
+        self._session.send(message.queue, [body], delay)
+
+    def _failed(self, message: Message, error: Exception) -> None:
+        """An attempt failed: later, again, or never."""
+        failure = Failure.of(error)
+        if failure.sqlstate == "TQ101":
+            wait = getattr(error, "retry_after", None)
+            seconds = DEFER_SECONDS if wait is None else max(0, min(LONGEST_DEFERRAL, int(wait) + 1))
+            self._release([message], seconds)
+            self.done += 1
+            return
+        if failure.sqlstate.startswith("TQ01"):
+            self._bury(message, failure, dead=False)  # the file is bad, and the message as it should be
+            return
+        final = failure.sqlstate in ("TQ020", "TQ021")
+        if final or message.attempt >= self._session.settings.max_attempts:
+            self._bury(message, failure)
+            return
+        self._replace(message, message.again(failure), backoff(message.attempt))
+        self._db.commit()
+        self._ended([message])
+
+    def _bury(self, message: Message, failure: Failure, dead: bool = True) -> None:
+        """The message goes to tq_dead with its history, and its document fails."""
+        if message.document_id:
+            self._session.lock([message.document_id])
+            failed = self._db.fetch(
+                sql.FAIL, message.document_id, failure.sqlstate, failure.error, failure.hint, message.step
+            )
+            if failed:
+                self._session.notify(message.document_id)
+        if dead:
+            self._session.send(DEAD, [message.dead(failure)])
+        self._session.delete(message.queue, [message.id])
+        self._db.commit()
+        self._held.pop((message.queue, message.id), None)
+        self.done += 1
+
+
+def begin_work(db: Database, seconds: int | None, until_empty: bool | None) -> int:
+    """The body of tq.work(). Raises TQ021 for a time that is none, and 2D000 where it may not commit."""
+    if seconds is None or seconds < 0:
+        raise TqError(
+            "TQ021", "invalid value for the argument seconds", f"it is {seconds}", "Give a number of seconds, 0 or more."
+        )
+    try:
+        db.commit()
+    except Exception as error:
+        if getattr(error, "sqlstate", None) != "2D000":
+            raise
+        raise TqError(
+            "2D000",
+            "tq.work() has to run alone",
+            "It commits between its steps, and here it runs inside a transaction or beside another statement.",
+            "Send CALL tq.work() by itself, in autocommit mode and outside BEGIN.",
+        ) from None
+    return Worker(db).run(seconds, bool(until_empty))
