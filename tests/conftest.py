@@ -46,7 +46,7 @@ def server() -> Instance:
     subprocess.run([CHECKOUT / "loader" / "setup.sh", "--dev"], check=True)
     home = find_home()
     instance = home.instance("test")
-    up = [home.venv / "bin" / "tq", "up", "--instance", "test"]
+    up = [str(home.venv / "bin" / "tq"), "up", "--instance", "test"]
     if subprocess.run(up, check=False).returncode != 0:
         # Most often an unreleased migration that changed since; nothing in this database is worth keeping.
         print("tests: once more, with a new database", flush=True)
