@@ -1,0 +1,618 @@
+"""From a question to its answers: plan, search, compare, rank, and say what is not known. Writes nothing."""
+
+from __future__ import annotations
+
+import difflib
+import time
+from collections.abc import Callable, Generator, Hashable, Sequence
+from contextlib import closing
+from dataclasses import replace
+from typing import Any, cast
+
+import msgspec
+
+from tq.ask import evidence, scope, tell, weigh, words
+from tq.ask.records import Claim, Cost, Left, Question, Strategy, Subject, Visit
+from tq.ask.walk import Walk
+from tq.database import asking
+from tq.database.connection import Database
+from tq.errors import TqError
+from tq.model.driver import Calls, Driver, Outcome, open_driver
+from tq.model.limits import RULES_SHARE, Model
+from tq.model.tasks import Compare, Parts, Plan, PlanReply, Read
+from tq.text.tokens import detect_language
+
+SHOWN_QUESTION = 0.25  # of a window's characters: the question as prompts show it
+COMPARED_CHARS = 1_500  # of a claim or quote that is compared
+
+Opener = Callable[[Model], Driver]
+Answers = dict[str, Any]
+
+
+def ask(
+    database: Database,
+    doc: str | None,
+    question: str | None,
+    strategy: str | None,
+    opener: Opener = open_driver,
+) -> Answers:
+    """All answers in order of rank, and the trace: {"shown": [...], "held": [...], "trace": {...}}.
+
+    Raises TqError: TQ001, TQ002 (document), TQ020 (strategy, model), TQ021 (question), TQ101 to TQ104 (model),
+    unless the strategy wants errors as a row.
+    """
+    started = time.perf_counter()
+    chosen = _strategy(database, strategy)
+    try:
+        return _Asking(database, doc, _checked(question), chosen, opener, started).run()
+    except TqError as error:
+        if chosen.on_error != "row":
+            raise
+        return _failed(doc, question, chosen, error, started)
+
+
+def select(
+    database: Database, doc: str | None, question: str | None, opener: Opener = open_driver
+) -> list[dict[str, Any]]:
+    """The leaves that answer a question, best first. Raises as `ask` does, and TQ111 where there are none."""
+    asking_it = _Asking(
+        database, doc, _checked(question), _strategy(database, "default"), opener, time.perf_counter()
+    )
+    found = asking_it.select()
+    if not found:
+        raise TqError(
+            "TQ111",
+            "nothing selected",
+            "No section that was read bears on the question.",
+            "tq.ask says what was searched and what is missing.",
+        )
+    return found
+
+
+def _checked(question: str | None) -> str:
+    if question is None or not question.strip():
+        blank = "It holds nothing but white space." if question else "It is empty."
+        raise TqError(
+            "TQ021",
+            "invalid value for the argument question",
+            "It is NULL." if question is None else blank,
+            "Ask in words, such as 'How much notice is needed to cancel?'.",
+        )
+    return question
+
+
+def _strategy(database: Database, name: str | None) -> Strategy:
+    if name is not None and (found := asking.strategy(database, name)) is not None:
+        return found
+    known = asking.strategy_names(database)
+    near = difflib.get_close_matches(name or "", known, n=3, cutoff=0.5)
+    raise TqError(
+        "TQ020",
+        "strategy not found",
+        "It is NULL." if name is None else f"There is no strategy {words.quoted(name, 100)}.",
+        f"Near names: {', '.join(near)}." if near else "Known: " + ", ".join(known[:10]) + ".",
+    )
+
+
+def _model(database: Database, strategy: Strategy, settings: dict[str, Any]) -> Model:
+    name = strategy.model or str(settings.get("model", "extractive"))
+    found = asking.model(database, name)
+    if found is None:
+        layer = f"strategy {strategy.name}" if strategy.model else "setting model"
+        raise TqError(
+            "TQ020",
+            "model not found",
+            f"There is no model {words.quoted(name, 100)} (from {layer}).",
+            "Add a row to tq.model, or name another.",
+        )
+    return found
+
+
+class _Asking:
+    """One question on its way: plan, all reads, all comparisons, in one loop over calls that have ended."""
+
+    def __init__(
+        self,
+        database: Database,
+        doc: str | None,
+        question: str,
+        strategy: Strategy,
+        opener: Opener,
+        started: float,
+    ) -> None:
+        settings = asking.settings(database)
+        model = _model(database, strategy, settings)
+        self._database = database
+        self._started = started
+        self._asked = question
+        shown = question.strip()
+        limit = max(400, int(model.fit.window_chars * SHOWN_QUESTION))
+        self._left: list[Left] = []
+        if len(shown) > limit:
+            self._left.append(
+                Left(
+                    "question", f"prompts showed the first {limit} of the question's {len(shown)} characters"
+                )
+            )
+            shown = shown[:limit].rstrip()
+        self._question = Question(
+            question, doc, shown, strategy, model, model.fit, bool(settings.get("scent", True))
+        )
+        self._ready, waiting = scope.resolve(database, doc)
+        self._left += waiting
+        self._queries = asking.possible_queries(database, [row.id for row in self._ready])
+        self._calls = Calls(opener(model), model.concurrency, database.pulse)
+        self._out = 0
+        self._costs: dict[tuple[str | None, str], Cost] = {}
+        self._subjects: list[Subject] = []
+        self._scope: scope.Scope | None = None
+        self._walk: Walk | None = None
+        self._ranked: list[Claim] = []
+        self._relations: dict[weigh.Pair, str] = {}
+        self._compared: dict[int, int] = {}
+        self._comparing = True
+
+    def run(self) -> Answers:
+        self._work()
+        return self._finish()
+
+    def select(self) -> list[dict[str, Any]]:
+        """The nodes of all claims in order of rank, without comparing them."""
+        self._comparing = False
+        self._work()
+        found: dict[str, dict[str, Any]] = {}
+        for claim in self._ranked:
+            for visit in claim.visits:
+                node = visit.node
+                found.setdefault(
+                    node.id,
+                    {
+                        "document_id": visit.route.source.id,
+                        "node_id": node.id,
+                        "title": node.title,
+                        "line_start": node.line_start,
+                        "line_end": node.line_end,
+                    },
+                )
+        return list(found.values())
+
+    def _work(self) -> None:
+        self._submit("plan", self._plan())
+        calls = cast("Generator[tuple[Hashable, Outcome]]", self._calls.completed())
+        with closing(calls) as ended:
+            for key, outcome in ended:
+                self._out -= 1
+                self._charge(key, outcome)
+                self._take(key, outcome)
+
+    def _submit(self, key: Hashable, task: Any) -> None:
+        self._out += 1
+        self._calls.submit(key, task)
+
+    def _charge(self, key: Hashable, outcome: Outcome) -> None:
+        document = key.route.source.id if isinstance(key, Visit) else None
+        cost = self._costs.setdefault((document, outcome.task.purpose), Cost())
+        cost.calls += 1
+        cost.input_tokens += outcome.input_tokens
+        cost.output_tokens += outcome.output_tokens
+        cost.elapsed_ms += outcome.elapsed_ms
+
+    def _take(self, key: Hashable, outcome: Outcome) -> None:
+        if isinstance(key, Visit):
+            assert self._walk is not None
+            self._walk.take(key, outcome)
+            if self._out == 0:
+                self._compare()
+        elif key == "plan":
+            self._planned(outcome)
+        else:
+            assert isinstance(key, tuple)
+            self._related(key, outcome)
+
+    # ------------------------------------------------------------ plan
+
+    def _plan(self) -> Plan:
+        model = self._question.model
+        budget = int(model.input_tokens * RULES_SHARE * model.chars_per_token)
+        queries, cut = _within([q for row in self._ready for q in self._queries.get(row.id, ())], budget)
+        if cut:
+            self._left.append(
+                Left(
+                    "possible queries",
+                    f"{words.count(cut, 'possible query', 'possible queries')} not shown to the planner",
+                )
+            )
+        language = detect_language(self._question.shown)
+        if language == "none":
+            languages = {row.language or "none" for row in self._ready}
+            language = languages.pop() if len(languages) == 1 else "none"
+        return Plan(self._question.shown, queries, language)
+
+    def _planned(self, outcome: Outcome) -> None:
+        if outcome.rejected is not None:
+            task = outcome.task
+            assert isinstance(task, Plan)
+            rejected = (*task.rejected, words.clean(outcome.rejected))
+            if len(rejected) <= self._question.strategy.rereads:
+                self._submit("plan", replace(task, rejected=rejected))
+                return
+            self._left.append(
+                Left(
+                    "plan", f"the plan was given up ({rejected[-1]}); the question was searched as it stands"
+                )
+            )
+            parts = [Parts(self._question.shown, self._question.shown, self._question.shown)]
+        else:
+            assert isinstance(outcome.reply, PlanReply)
+            parts = [
+                Parts(words.clean(part.what), words.clean(part.why), words.clean(part.how))
+                for part in outcome.reply.subjects
+            ]
+        self._subjects = [Subject(where, part) for where, part in enumerate(parts)]
+        model = self._question.model
+        budget = int(model.input_tokens * RULES_SHARE * model.chars_per_token)
+        budget -= len(self._question.strategy.reasoning_rules)
+        queries = {document: _within(listed, budget)[0] for document, listed in self._queries.items()}
+        self._scope = scope.choose(self._database, self._question, self._subjects, self._ready, queries)
+        self._left += self._scope.left
+        self._walk = Walk(
+            self._database, self._question, self._subjects, self._scope.sources, self._submit_read
+        )
+        self._walk.start()
+
+    def _submit_read(self, visit: Visit, task: Read) -> None:
+        self._submit(visit, task)
+
+    # ------------------------------------------------------------ compare
+
+    def _compare(self) -> None:
+        """All reads have ended: check the quotes again, merge, rank, and send out the pairs to compare."""
+        assert self._walk is not None
+        self._routes, self._visits = self._walk.settle()
+        self._left += self._walk.left
+        claims = self._walk.claims
+        stored = asking.stored(self._database, evidence.lines_of(claims))
+        good, bad = evidence.verify(claims, stored)
+        for claim in bad:
+            node = claim.visits[0].node
+            self._left.append(
+                Left(
+                    "quote",
+                    "an answer was dropped: its quote does not stand in the stored lines",
+                    claim.visits[0].route.source.id,
+                    node.line_start,
+                    node.line_end,
+                )
+            )
+        self._ranked = weigh.rank(weigh.merge(good), self._question.strategy)
+        if not self._comparing:
+            return
+        chosen, left = weigh.pairs(self._ranked)
+        if left:
+            self._left.append(Left("pairs", f"{words.count(left, 'pair')} of claims not compared"))
+        for pair in chosen:
+            self._submit(pair, self._pair(*pair))
+
+    def _pair(self, first: int, second: int) -> Compare:
+        one, two = self._ranked[first], self._ranked[second]
+        return Compare(
+            question=self._subjects[one.subject].parts.what,
+            first=one.what[:COMPARED_CHARS],
+            second=two.what[:COMPARED_CHARS],
+            first_quote=_quote(one),
+            second_quote=_quote(two),
+            language=one.citations[0].source.language,
+        )
+
+    def _related(self, pair: tuple[int, int], outcome: Outcome) -> None:
+        if outcome.rejected is not None:
+            task = outcome.task
+            assert isinstance(task, Compare)
+            rejected = (*task.rejected, words.clean(outcome.rejected))
+            if len(rejected) <= self._question.strategy.rereads:
+                self._submit(pair, replace(task, rejected=rejected))
+            else:
+                self._relations[pair] = "unclear"
+            return
+        assert outcome.reply is not None
+        self._relations[pair] = outcome.reply.relation
+
+    # ------------------------------------------------------------ the rows
+
+    def _finish(self) -> Answers:
+        if self._walk is None or not self._visits:
+            raise TqError("TQ001", "document not found", "There is no tree to search.", "See tq.progress.")
+        if all(visit.choice is None for visit in self._visits):
+            reasons = [visit.rejected[-1] for visit in self._visits if visit.rejected]
+            raise TqError(
+                "TQ104",
+                "the model replied off the list too often",
+                words.short(reasons[0]) if reasons else None,
+                "More rereads in the strategy, or another model, may help.",
+            )
+        for first, second in self._relations:
+            for place in (first, second):
+                self._compared[id(self._ranked[place])] = self._compared.get(id(self._ranked[place]), 0) + 1
+        related = weigh.relate(self._ranked, self._relations)
+        claims = weigh.rank(related, self._question.strategy)
+        # Merging may have put citations of later claims first; their order is by place.
+        answered = {claim.subject for claim in claims}
+        unanswered = [subject.where for subject in self._subjects if subject.where not in answered]
+        rows = [self._row(rank, claim, claims, unanswered) for rank, claim in enumerate(claims, 1)]
+        if not rows:
+            rows = [self._unsettled()]
+        top = self._question.strategy.top_n
+        shown, held = rows[:top], rows[top:]
+        for row in rows:
+            row["held_back"] = len(held)
+        return {"shown": shown, "held": held, "trace": self._trace(len(held))}
+
+    def _row(
+        self, rank: int, claim: Claim, claims: Sequence[Claim], unanswered: Sequence[int]
+    ) -> dict[str, Any]:
+        against = [other for other in claim.contradicts if other in claims]
+        compared = self._compared.get(id(claim), 0)
+        method = "comparison" if against or claim.agreement > 1 else "lookup"
+        if against:
+            certainty, doubt = "disputed", "conflicting sources"
+        elif unanswered:
+            certainty, doubt = "partial", "missing context"
+        else:
+            certainty, doubt = ("settled" if claim.on_lines else "supported"), None
+        detail = self._detail(claim.subject) | {
+            "ranking": claim.ranking | {"weights": self._weights(), "places": claim.agreement},
+            "contradictions": [
+                tell.contradiction(other) | {"rank": claims.index(other) + 1} for other in against
+            ],
+        }
+        return {
+            **_flat(claim),
+            "rank": rank,
+            "what": claim.what,
+            "why": tell.why(claim),
+            "how": tell.how(claim, self._subjects, method, compared, self._left),
+            "method": method,
+            "certainty": certainty,
+            "disagreement": bool(against),
+            "missing": tell.missing(claim, self._subjects, unanswered, self._left),
+            "doubt": doubt,
+            "specialist": bool(against),
+            "score": claim.score,
+            "detail": detail,
+        }
+
+    def _unsettled(self) -> dict[str, Any]:
+        assert self._scope is not None
+        sources = self._scope.sources
+        near = tell.nearest(sources, self._subjects)
+        line = None
+        if near is not None:
+            line = asking.stored(self._database, [(near.source.id, near.line)]).get(
+                (near.source.id, near.line)
+            )
+        outside = not self._scope.terms_found
+        incomplete = any(left.kind not in ("question", "possible queries") for left in self._left)
+        return {
+            **_flat(None),
+            "rank": 1,
+            "what": None,
+            "why": tell.unsettled_why(sources, self._visits),
+            "how": tell.unsettled_how(self._visits, self._left),
+            "method": "lookup",
+            "certainty": "unsettled",
+            "disagreement": False,
+            "missing": tell.unsettled_missing(
+                sources, self._scope.surface, self._visits, near, line, self._scope.absent, self._left
+            ),
+            "doubt": "outside the corpus" if outside else "missing context",
+            # Where everything was searched, or the material is on something else, reading on settles nothing.
+            "specialist": outside or not incomplete,
+            "score": None,
+            "detail": self._detail(None)
+            | {
+                "ranking": None,
+                "contradictions": [],
+                "nearest": None
+                if near is None or line is None
+                else {
+                    "document": near.source.row.name,
+                    "version": near.source.row.version,
+                    "line": near.line,
+                    "text": words.short(line.text, 500),
+                },
+            },
+        }
+
+    def _detail(self, subject: int | None) -> dict[str, Any]:
+        subjects = self._subjects if subject is None else [self._subjects[subject]]
+        return {
+            "parts": [msgspec.to_builtins(item.parts) for item in subjects],
+            "omissions": [_left(item) for item in self._left],
+            "strategy": self._question.strategy.name,
+            "model": self._question.model.name,
+            "elapsed_ms": self._elapsed(),
+            "reads": len(self._visits),
+            "cost": {
+                "calls": sum(cost.calls for cost in self._costs.values()),
+                "input_tokens": sum(cost.input_tokens for cost in self._costs.values()),
+                "output_tokens": sum(cost.output_tokens for cost in self._costs.values()),
+            },
+        }
+
+    def _weights(self) -> dict[str, float]:
+        strategy = self._question.strategy
+        return {
+            "evidence": strategy.weight_evidence,
+            "agreement": strategy.weight_agreement,
+            "source": strategy.weight_source,
+            "fit": strategy.weight_fit,
+        }
+
+    def _elapsed(self) -> float:
+        return round((time.perf_counter() - self._started) * 1000, 3)
+
+    def _trace(self, held_back: int) -> dict[str, Any]:
+        return {
+            "query": {
+                "document": self._question.doc,
+                "question": self._asked,
+                "strategy": self._question.strategy.name,
+                "model": self._question.model.name,
+                "plan": [msgspec.to_builtins(subject.parts) for subject in self._subjects],
+                "elapsed_ms": self._elapsed(),
+                "held_back": held_back,
+            },
+            "routes": [
+                {
+                    "ordinal": route.ordinal,
+                    "parent": route.parent.ordinal if route.parent else None,
+                    "document_id": route.source.id,
+                    "subject": route.subject + 1,
+                    "ended": route.ended or "went on",
+                }
+                for route in self._routes
+            ],
+            "reads": [_read(visit) for visit in self._visits],
+            "omissions": [_left(item) | {"document_id": item.document} for item in self._left],
+            "calls": [
+                {
+                    "document_id": document,
+                    "purpose": purpose,
+                    "model": self._question.model.name,
+                    "calls": cost.calls,
+                    "input_tokens": cost.input_tokens,
+                    "output_tokens": cost.output_tokens,
+                    "elapsed_ms": round(cost.elapsed_ms, 3),
+                }
+                for (document, purpose), cost in sorted(
+                    self._costs.items(), key=lambda item: (item[0][0] or "", item[0][1])
+                )
+            ],
+        }
+
+
+def _quote(claim: Claim) -> str:
+    return "\n".join(citation.quote for citation in claim.citations)[:COMPARED_CHARS]
+
+
+def _within(queries: Sequence[str], budget: int) -> tuple[tuple[str, ...], int]:
+    """The first queries that fit a budget of characters, and how many do not."""
+    kept: list[str] = []
+    for query in queries:
+        budget -= len(query) + 8
+        if budget < 0:
+            break
+        kept.append(query)
+    return tuple(kept), len(queries) - len(kept)
+
+
+def _left(item: Left) -> dict[str, Any]:
+    return {
+        "kind": item.kind,
+        "detail": item.detail,
+        "line_start": item.line_start,
+        "line_end": item.line_end,
+    }
+
+
+def _read(visit: Visit) -> dict[str, Any]:
+    node = visit.node
+    return {
+        "ordinal": visit.ordinal,
+        "parent": visit.parent.ordinal if visit.parent else None,
+        "route": visit.route.ordinal,
+        "document_id": visit.route.source.id,
+        "node_id": node.id,
+        "depth": node.depth,
+        "line_start": node.line_start,
+        "line_end": node.line_end,
+        "title": node.title
+        + (f" (piece {visit.piece[0]} of {visit.piece[1]})" if visit.piece[1] > 1 else ""),
+        "choice": visit.choice,
+        "opened": visit.opened,
+        "reason": visit.reason,
+        "rejected": visit.rejected,
+        "input_tokens": visit.input_tokens,
+        "output_tokens": visit.output_tokens,
+        "elapsed_ms": round(visit.elapsed_ms, 3),
+    }
+
+
+def _flat(claim: Claim | None) -> dict[str, Any]:
+    """The columns of the first citation, and all citations with the ids that only the record needs."""
+    if claim is None:
+        empty = dict.fromkeys(("document", "version", "page", "line_start", "line_end", "quote"))
+        return {**empty, "citations": [], "cited": []}
+    citations = [
+        {
+            "document": citation.source.row.name,
+            "version": citation.source.row.version,
+            "page": citation.page,
+            "line_start": citation.line_start,
+            "line_end": citation.line_end,
+            "quote": citation.quote,
+            "locator": citation.locator,
+            "node_id": citation.node_id,
+            "source": citation.kind,
+        }
+        for citation in claim.citations
+    ]
+    first = citations[0]
+    return {
+        **{name: first[name] for name in ("document", "version", "page", "line_start", "line_end", "quote")},
+        "citations": citations,
+        "cited": [citation.source.id for citation in claim.citations],
+    }
+
+
+def _failed(
+    doc: str | None, question: str | None, strategy: Strategy, error: TqError, started: float
+) -> Answers:
+    """The one row of a question that failed, where the strategy wants errors as rows."""
+    elapsed = round((time.perf_counter() - started) * 1000, 3)
+    said = error.message + (f" ({error.detail.rstrip('.')})" if error.detail else "")
+    model = strategy.model or ""
+    row = {
+        **_flat(None),
+        "rank": 1,
+        "what": None,
+        "why": f"The question did not run: {said}.",
+        "how": "Method: lookup. Nothing was read to the end: there is no evidence for or against an answer.",
+        "method": "lookup",
+        "certainty": "failed",
+        "disagreement": False,
+        "missing": f"Error {error.code}: {said}." + (f" {error.hint}" if error.hint else ""),
+        "doubt": None,
+        "specialist": False,
+        "held_back": 0,
+        "score": None,
+        "detail": {
+            "parts": [],
+            "omissions": [],
+            "strategy": strategy.name,
+            "model": model,
+            "elapsed_ms": elapsed,
+            "error": {
+                "sqlstate": error.code,
+                "message": error.message,
+                "detail": error.detail,
+                "hint": error.hint,
+            },
+        },
+    }
+    trace = {
+        "query": {
+            "document": doc,
+            "question": question or "",
+            "strategy": strategy.name,
+            "model": model,
+            "plan": [],
+            "elapsed_ms": elapsed,
+            "held_back": 0,
+        },
+        "routes": [],
+        "reads": [],
+        "omissions": [],
+        "calls": [],
+    }
+    return {"shown": [row], "held": [], "trace": trace}

@@ -1,0 +1,236 @@
+"""What passes between the steps of a question."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tq.ask.scent import Scent
+from tq.model.limits import Fit, Model
+from tq.model.tasks import Parts
+
+
+@dataclass(frozen=True, slots=True)
+class Strategy:
+    """A row of tq.strategy."""
+
+    name: str
+    model: str | None
+    top_n: int
+    documents: int
+    routes: int
+    rereads: int
+    evidence: str
+    reasoning_rules: str
+    weight_evidence: float
+    weight_agreement: float
+    weight_source: float
+    weight_fit: float
+    on_error: str
+
+
+@dataclass(frozen=True, slots=True)
+class SourceRow:
+    """A document that the document argument names. detail: of one that is not ready, status and how far it is;
+    matched: how many ready documents the argument names, of which some may not be among the rows."""
+
+    id: str
+    name: str
+    version: int
+    ready: bool
+    detail: str | None
+    matched: int | None
+    current: bool
+    language: str | None
+    line_count: int | None
+    source_weight: float
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A node of a tree. path: the titles above it, the root's first."""
+
+    id: str
+    is_leaf: bool
+    line_start: int
+    line_end: int
+    depth: int
+    title: str
+    path: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NodeContent:
+    """An inner node's bullets (text, first line, last line) and its children, each with its first bullet."""
+
+    bullets: list[tuple[str, int, int]]
+    children: list[tuple[Node, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredLine:
+    """A line as it stands in the table."""
+
+    number: int
+    text: str
+    kind: str = "text"
+    level: int | None = None
+    page: int | None = None
+    locator: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Trail:
+    """One subject's scent in one document: the terms with their rarity, and where they stand."""
+
+    terms: Mapping[str, float]
+    scent: Scent | None  # None where the setting turns it off
+    lines: Mapping[str, Sequence[int]]
+    surface: Mapping[str, str]  # term → the word of the question it came from
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Source:
+    """A document that is searched. place: its position in the order of search."""
+
+    place: int
+    row: SourceRow
+    root: Node
+    language: str
+    possible_queries: tuple[str, ...]
+    trails: tuple[Trail, ...]  # one a subject
+
+    @property
+    def id(self) -> str:
+        return self.row.id
+
+    @property
+    def label(self) -> str:
+        """Name, with the version where it is not the current one."""
+        return self.row.name if self.row.current else f"{self.row.name} (version {self.row.version})"
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """An omission: what was kept away, and why, as a sentence without its full stop."""
+
+    kind: str
+    detail: str
+    document: str | None = None
+    line_start: int | None = None
+    line_end: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question with all that decides how it is searched."""
+
+    asked: str  # the document argument and the question as they came
+    doc: str | None
+    shown: str  # the question as prompts show it, cut where it would not fit
+    strategy: Strategy
+    model: Model
+    fit: Fit
+    scent: bool
+
+
+@dataclass(slots=True, eq=False)
+class Route:
+    """One way down one tree for one subject. ordinal is given at the end, in tree order."""
+
+    source: Source
+    subject: int
+    parent: Route | None
+    ended: str = ""
+    ordinal: int = 0
+
+
+@dataclass(slots=True, eq=False)
+class Visit:
+    """One node (or a piece of one) shown to the model, with all rereads. opened: what a DESCEND named."""
+
+    route: Route
+    node: Node
+    parent: Visit | None
+    because: str  # why it was opened, in words
+    budget: int  # how many routes may go on from here
+    piece: tuple[int, int] = (1, 1)  # which of how many
+    lines: int = 0  # source lines shown
+    children: Mapping[str, Node] = field(default_factory=dict)
+    strength: Mapping[str, tuple[float, int]] = field(default_factory=dict)
+    because_child: Mapping[str, str] = field(default_factory=dict)
+    from_bullet: bool = False  # opened to see the lines of a bullet
+    choice: str | None = None
+    reason: str = ""
+    opened: list[dict[str, Any]] = field(default_factory=list)
+    rejected: list[str] = field(default_factory=list)
+    next: list[Visit] = field(default_factory=list)
+    input_tokens: int = 0
+    output_tokens: int = 0
+    elapsed_ms: float = 0.0
+    ordinal: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """A verbatim quote: line by line a contiguous part of the lines first..last, joined by newlines."""
+
+    source: Source
+    line_start: int
+    line_end: int
+    quote: str
+    node_id: str
+    kind: str  # line | bullet: what the model cited
+    page: int | None = None
+    locator: Any = None
+
+    @property
+    def place(self) -> tuple[int, int, int]:
+        return (self.source.place, self.line_start, self.line_end)
+
+
+@dataclass(slots=True, eq=False)
+class Claim:
+    """What one read answered, and after merging all that say the same."""
+
+    subject: int
+    what: str
+    reason: str  # the model's why; "" where it says what the quotes do not
+    citations: list[Citation]
+    visits: list[Visit]
+    fit: float
+    terms: tuple[str, ...]  # of what, in order
+    ranking: dict[str, float] = field(default_factory=dict)
+    contradicts: list[Claim] = field(default_factory=list)
+
+    @property
+    def on_lines(self) -> bool:
+        return any(citation.kind == "line" for citation in self.citations)
+
+    @property
+    def agreement(self) -> int:
+        """In how many places it was found: leaves, over all documents."""
+        return len({(citation.source.place, citation.node_id) for citation in self.citations})
+
+    @property
+    def score(self) -> float:
+        return self.ranking.get("score", 0.0)
+
+
+@dataclass(slots=True, eq=False)
+class Cost:
+    """Calls of one purpose, for one document or none."""
+
+    calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    elapsed_ms: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """One subject of the question; `where` numbers it from 0."""
+
+    where: int
+    parts: Parts

@@ -1,0 +1,236 @@
+"""What a question is searched in: its documents in order of scent, and the question's terms in each."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from tq.ask.records import Left, Question, Source, SourceRow, Subject, Trail
+from tq.ask.scent import Scent
+from tq.database import asking
+from tq.database.connection import Database
+from tq.errors import TqError
+from tq.text.tokens import term_spans, terms
+
+MAX_CANDIDATES = 1_000  # distinct terms of a question that are looked up
+MAX_TERMS = 48  # of those the ones that are followed, the rarest that occur first
+SURFACE_CHARS = 20_000  # of a question whose words are kept to be shown
+MAX_NAMES = 20  # documents named in one sentence
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """sources: searched, strongest scent first. terms_found: whether any of the question's terms occurs there."""
+
+    sources: list[Source]
+    left: list[Left]
+    terms_found: bool
+    absent: tuple[str, ...]  # terms of the question that occur in no searched document
+    surface: Mapping[str, str]  # term → the word of the question that it came from
+
+
+def names(labels: Sequence[str]) -> str:
+    """Names in a sentence, at most MAX_NAMES of them."""
+    if len(labels) > MAX_NAMES:
+        return ", ".join(labels[:MAX_NAMES]) + f" and {len(labels) - MAX_NAMES} more"
+    return ", ".join(labels)
+
+
+def label(row: SourceRow) -> str:
+    return row.name if row.current else f"{row.name} (version {row.version})"
+
+
+def resolve(database: Database, doc: str | None) -> tuple[list[SourceRow], list[Left]]:
+    """The ready documents, and those that are not as omissions. TQ001 or TQ002 where none is ready."""
+    rows = asking.resolve(database, doc)
+    ready = [row for row in rows if row.ready and row.line_count]
+    waiting = [row for row in rows if not row.ready]
+    told = names([f"{row.name} (version {row.version}: {row.detail})" for row in waiting])
+    if not ready:
+        if waiting:
+            raise TqError(
+                "TQ002", "document not ready", told + ".", "SELECT * FROM tq.progress shows how far each is."
+            )
+        raise TqError(
+            "TQ001",
+            "document not found",
+            "The scope is empty.",
+            "Load a document with tq.load or tq.load_text.",
+        )
+    left = []
+    if waiting:
+        left.append(Left("not ready", f"{_documents(len(waiting))} not ready and not searched: {told}"))
+    beyond = (ready[0].matched or 0) - sum(row.ready for row in rows)
+    if beyond > 0:
+        left.append(
+            Left("documents", f"{_documents(beyond)} not looked at: more than {asking.MAX_DOCUMENTS} match")
+        )
+    return ready, left
+
+
+def _documents(count: int) -> str:
+    return f"{count} document was" if count == 1 else f"{count} documents were"
+
+
+def choose(
+    database: Database,
+    question: Question,
+    subjects: Sequence[Subject],
+    ready: Sequence[SourceRow],
+    queries: Mapping[str, Sequence[str]],
+) -> Scope:
+    """The documents to search with their scent, within the strategy's bound."""
+    left: list[Left] = []
+    asked = {language: _asked(question.asked, subjects, language) for language in _languages(ready)}
+    hits: dict[str, dict[str, int]] = {}
+    for language, wanted in asked.items():
+        here = [row.id for row in ready if _language(row) == language]
+        hits.update(asking.hits(database, here, wanted[:MAX_CANDIDATES]))
+    followed: dict[str, dict[str, float]] = {}
+    for language, wanted in asked.items():
+        spoken = [row for row in ready if _language(row) == language]
+        followed[language] = _rarities(spoken, wanted[:MAX_CANDIDATES], hits)
+        if len(wanted) > len(followed[language]):
+            left.append(
+                Left(
+                    "terms",
+                    f"the question has {len(wanted)} different terms; "
+                    f"the {len(followed[language])} rarest were followed",
+                )
+            )
+    chosen = _order(question, ready, followed, hits)
+    bound = question.strategy.documents
+    if len(chosen) > bound:
+        rest = chosen[bound:]
+        chosen = chosen[:bound]
+        why = f"the strategy {question.strategy.name} searches {bound} a question"
+        left.append(
+            Left(
+                "documents",
+                f"{_documents(len(rest))} not searched ({why}): {names([label(r) for r in rest])}",
+            )
+        )
+    sources = _sources(database, question, subjects, chosen, queries, followed, asked)
+    held: set[str] = set()
+    for row in chosen:
+        held.update(hits.get(row.id, {}))
+    absent = tuple(
+        dict.fromkeys(term for weights in followed.values() for term in weights if term not in held)
+    )
+    surface = {term: word for source in sources for term, word in source.trails[0].surface.items()}
+    return Scope(sources, left, bool(held), absent, surface)
+
+
+def _language(row: SourceRow) -> str:
+    return row.language or "none"
+
+
+def _languages(rows: Sequence[SourceRow]) -> list[str]:
+    return sorted({_language(row) for row in rows})
+
+
+def _asked(question: str, subjects: Sequence[Subject], language: str) -> list[str]:
+    """Distinct terms of the question and of its subjects, in order."""
+    found = dict.fromkeys(terms(question, language))
+    for subject in subjects:
+        found.update(dict.fromkeys(terms(subject.parts.what, language)))
+    return list(found)
+
+
+def _rarities(
+    rows: Sequence[SourceRow], wanted: Sequence[str], hits: Mapping[str, Mapping[str, int]]
+) -> dict[str, float]:
+    """term → idf over the lines of all documents of one language, in the order asked, the rarest that fit."""
+    total: Counter[str] = Counter()
+    lines = 0
+    for row in rows:
+        lines += row.line_count or 0
+        total.update(hits.get(row.id, {}))
+    kept = set(sorted(wanted, key=lambda term: (total[term] == 0, total[term]))[:MAX_TERMS])
+    return {term: asking.rarity(lines, total[term]) for term in wanted if term in kept}
+
+
+def _order(
+    question: Question,
+    rows: Sequence[SourceRow],
+    followed: Mapping[str, Mapping[str, float]],
+    hits: Mapping[str, Mapping[str, int]],
+) -> list[SourceRow]:
+    """Strongest scent first: how many of the question's terms, how rare, how often they stand there."""
+
+    def strength(row: SourceRow) -> float:
+        if not question.scent:
+            return row.source_weight
+        weights = followed[_language(row)]
+        found = hits.get(row.id, {})
+        return sum(
+            weight * (1 + 0.1 * math.log(found[term])) for term, weight in weights.items() if found.get(term)
+        )
+
+    return sorted(rows, key=lambda row: (-strength(row), -row.source_weight, row.name, -row.version))
+
+
+def _sources(
+    database: Database,
+    question: Question,
+    subjects: Sequence[Subject],
+    chosen: Sequence[SourceRow],
+    queries: Mapping[str, Sequence[str]],
+    followed: Mapping[str, Mapping[str, float]],
+    asked: Mapping[str, Sequence[str]],
+) -> list[Source]:
+    roots = asking.roots(database, [row.id for row in chosen])
+    found: dict[str, dict[str, Sequence[int]]] = {}
+    for language, weights in followed.items():
+        here = [row.id for row in chosen if _language(row) == language]
+        for document, lines in asking.postings(database, here, list(weights)).items():
+            found[document] = {**lines}
+    own = {
+        (subject.where, language): _own(subject, language, followed[language], len(subjects))
+        for subject in subjects
+        for language in followed
+    }
+    surfaces = {language: _surface(question.asked, language) for language in followed}
+    sources: list[Source] = []
+    for row in chosen:
+        if row.id not in roots:
+            continue  # its version went away between two statements of another snapshot: nothing to walk
+        language = _language(row)
+        held = found.get(row.id, {})
+        trails = []
+        for subject in subjects:
+            weights = own[subject.where, language]
+            mine = {term: held[term] for term in weights if term in held}
+            scent = Scent(mine, weights, row.line_count or 1) if question.scent else None
+            trails.append(Trail(weights, scent, mine, surfaces[language]))
+        sources.append(
+            Source(
+                place=len(sources),
+                row=row,
+                root=roots[row.id],
+                language=language,
+                possible_queries=tuple(queries.get(row.id, ())),
+                trails=tuple(trails),
+            )
+        )
+    return sources
+
+
+def _surface(question: str, language: str) -> dict[str, str]:
+    text = question[:SURFACE_CHARS]
+    found: dict[str, str] = {}
+    for term, first, last in term_spans(text, language):
+        word = text[first:last]
+        # A script without spaces gives several terms a word: there the term itself is what was sought.
+        found.setdefault(term, word if len(terms(word, language)) == 1 else term)
+    return found
+
+
+def _own(subject: Subject, language: str, weights: Mapping[str, float], subjects: int) -> Mapping[str, float]:
+    """The terms of one subject; the whole question's where it is the only one, or has none of its own."""
+    if subjects == 1:
+        return weights
+    mine = set(terms(subject.parts.what, language))
+    return {term: weight for term, weight in weights.items() if term in mine} or weights

@@ -1,0 +1,261 @@
+"""The texts of an answer, made from the record of the search alone: its why, its how, and what is missing."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from tq.ask import words
+from tq.ask.records import Citation, Claim, Left, Source, StoredLine, Subject, Visit
+from tq.ask.scope import names
+
+WHY_CITATIONS = 3
+HOW_READS = 24  # reads told of where nothing was found
+HOW_PATHS = 3  # ways told of to one answer
+LEFT_SHOWN = 12
+NEAREST_HITS = 200_000  # entries of the line index looked at for what came nearest
+
+
+@dataclass(frozen=True, slots=True)
+class Nearest:
+    """The line that holds most of the question's terms where nothing settles it."""
+
+    source: Source
+    line: int
+    terms: tuple[str, ...]
+
+
+# ---------------------------------------------------------------- an answer
+
+
+def why(claim: Claim) -> str:
+    told = [
+        f"{_place(citation)} says: {words.quoted(citation.quote)}"
+        for citation in claim.citations[:WHY_CITATIONS]
+    ]
+    more = len(claim.citations) - len(told)
+    text = "; ".join(told) + (f"; and {words.count(more, 'further place')} cited" if more > 0 else "")
+    text += "" if text.endswith((".”", "!”", "?”", "。”", "…”")) else "."
+    if claim.reason:
+        text += f" {claim.reason}" + ("" if claim.reason[-1] in ".!?。…" else ".")
+    return text
+
+
+def _place(citation: Citation) -> str:
+    page = f" (page {citation.page})" if citation.page else ""
+    return f"{citation.source.label}, {words.lines(citation.line_start, citation.line_end)}{page}"
+
+
+def how(
+    claim: Claim,
+    subjects: Sequence[Subject],
+    method: str,
+    compared: int,
+    left: Sequence[Left],
+) -> str:
+    steps: list[str] = []
+    if len(subjects) > 1:
+        part = subjects[claim.subject].parts.what
+        steps.append(f"The question has {len(subjects)} subjects; this answers {words.quoted(part, 120)}.")
+    for number, visit in enumerate(claim.visits[:HOW_PATHS]):
+        told = _path(visit)
+        steps.append(told if number == 0 else "Found again: " + told[0].lower() + told[1:])
+    if len(claim.visits) > HOW_PATHS:
+        steps.append(f"Found on {words.count(len(claim.visits) - HOW_PATHS, 'further route')}.")
+    if claim.citations[0].kind == "bullet":
+        steps.append("The claim rests on the summary there, quoted by the lines the summary came from.")
+    if compared:
+        steps.append(
+            f"Compared with {words.count(compared, 'other claim')}" + _outcome(claim, compared) + "."
+        )
+    if left:
+        steps.append(f"Left out: {_left_text(left)}.")
+    return f"Method: {method}. " + " ".join(steps)
+
+
+def _outcome(claim: Claim, compared: int) -> str:
+    against = len(claim.contradicts)
+    if not against:
+        return ""
+    if against == compared:
+        return ", which contradicts it" if against == 1 else ", which contradict it"
+    return f", {against} of which {'contradicts' if against == 1 else 'contradict'} it"
+
+
+def _path(visit: Visit) -> str:
+    """The way to a node from its root, node by node."""
+    way: list[Visit] = []
+    at: Visit | None = visit
+    while at is not None:
+        way.append(at)
+        at = at.parent
+    way.reverse()
+    first = way[0]
+    whole = words.lines(first.node.line_start, first.node.line_end)
+    told = f"Read {first.route.source.label} from its root ({whole})"
+    for step in way[1:]:
+        told += f", opened {_node(step)} because {step.because}"
+    what = "chose its answer from these lines" if visit.node.is_leaf else "found the answer in its summary"
+    return f"{told}, and {what}{_rereads(visit)}."
+
+
+def _node(visit: Visit) -> str:
+    where = words.lines(visit.node.line_start, visit.node.line_end)
+    piece = f", piece {visit.piece[0]} of {visit.piece[1]}" if visit.piece[1] > 1 else ""
+    title = visit.node.title
+    return f"{words.quoted(title, 80)} ({where}{piece})" if title else where + piece
+
+
+def _rereads(visit: Visit) -> str:
+    return (
+        f" (after {words.count(len(visit.rejected), 'rejected reply', 'rejected replies')})"
+        if visit.rejected
+        else ""
+    )
+
+
+def _left_text(left: Sequence[Left]) -> str:
+    told = "; ".join(item.detail for item in left[:LEFT_SHOWN])
+    more = len(left) - LEFT_SHOWN
+    return told + (f"; and {more} more" if more > 0 else "")
+
+
+def left_out(left: Sequence[Left]) -> str | None:
+    return f"Left out: {_left_text(left)}." if left else None
+
+
+def missing(
+    claim: Claim, subjects: Sequence[Subject], open_subjects: Sequence[int], left: Sequence[Left]
+) -> str | None:
+    """What an answer does not say: subjects without an answer, and what was left out."""
+    told: list[str] = []
+    if open_subjects:
+        parts = [words.quoted(subjects[where].parts.what, 120) for where in open_subjects]
+        told.append(f"No answer was found to {words.listed(parts)}.")
+    if (out := left_out(left)) is not None:
+        told.append(out)
+    return " ".join(told) or None
+
+
+# ---------------------------------------------------------------- nothing settles it
+
+
+def nearest(sources: Sequence[Source], subjects: Sequence[Subject]) -> Nearest | None:
+    """The line that holds the most of the question's terms by rarity, over all documents searched."""
+    best: tuple[float, int, int] | None = None
+    for source in sources:
+        weights: dict[str, float] = {}
+        lines: dict[str, Sequence[int]] = {}
+        for subject in subjects:
+            weights.update(source.trails[subject.where].terms)
+            lines.update(source.trails[subject.where].lines)
+        total = sum(weights.values())
+        found: dict[int, float] = {}
+        looked = 0
+        for term in sorted(lines, key=lambda term: (len(lines[term]), term)):
+            looked += len(lines[term])
+            if looked > NEAREST_HITS:
+                break
+            for line in lines[term]:
+                found[line] = found.get(line, 0.0) + weights[term]
+        if found:
+            line = min(found, key=lambda number: (-found[number], number))
+            candidate = (-found[line] / total, source.place, line)
+            if best is None or candidate < best:
+                best = candidate
+    if best is None:
+        return None
+    source = sources[best[1]]
+    held = {
+        term
+        for subject in subjects
+        for term, lines_of_term in source.trails[subject.where].lines.items()
+        if _in(lines_of_term, best[2])
+    }
+    return Nearest(source, best[2], tuple(sorted(held)))
+
+
+def _in(lines: Sequence[int], line: int) -> bool:
+    at = bisect_left(lines, line)
+    return at < len(lines) and lines[at] == line
+
+
+def unsettled_why(sources: Sequence[Source], visits: Sequence[Visit]) -> str:
+    documents = words.count(len(sources), "document")
+    silent = sum(1 for visit in visits if visit.choice == "NOT_HERE")
+    return (
+        f"No passage read in {documents} ({names([source.label for source in sources])}) states an answer: "
+        f"{words.count(silent, 'node')} read say nothing on it."
+    )
+
+
+def unsettled_how(visits: Sequence[Visit], left: Sequence[Left]) -> str:
+    told: list[str] = []
+    for visit in visits[:HOW_READS]:
+        if visit.parent is None:
+            whole = words.lines(visit.node.line_start, visit.node.line_end)
+            step = f"Read {visit.route.source.label} from its root ({whole})"
+        else:
+            step = f"Opened {_node(visit)} because {visit.because}"
+        told.append(f"{step}: {_choice(visit)}{_rereads(visit)}.")
+    if len(visits) > HOW_READS:
+        told.append(f"Then {words.count(len(visits) - HOW_READS, 'more read')} of the same kind.")
+    if left:
+        told.append(f"Left out: {_left_text(left)}.")
+    return "Method: lookup. " + " ".join(told)
+
+
+def _choice(visit: Visit) -> str:
+    if visit.choice == "DESCEND":
+        return f"went on to {words.count(sum(1 for child in visit.opened if child['followed']), 'section')}"
+    if visit.choice == "ANSWER":
+        return "went on to the lines of a summary that seemed to answer"
+    if visit.choice == "NOT_HERE":
+        return "nothing here"
+    return "given up"
+
+
+def _searched(sources: Sequence[Source], visits: Sequence[Visit]) -> str:
+    nodes = words.count(len({(visit.route.source.id, visit.node.id) for visit in visits}), "node")
+    lines = words.count(sum(visit.lines for visit in visits), "source line")
+    documents = words.count(len(sources), "document")
+    listed = names([source.label for source in sources])
+    return f"Searched {documents} ({listed}): {nodes} read, {lines} among them; none settles the question."
+
+
+def unsettled_missing(
+    sources: Sequence[Source],
+    surface: Mapping[str, str],
+    visits: Sequence[Visit],
+    near: Nearest | None,
+    near_line: StoredLine | None,
+    absent: Sequence[str],
+    left: Sequence[Left],
+) -> str:
+    told = [_searched(sources, visits)]
+    if near is not None and near_line is not None:
+        held = words.listed([surface.get(term, term) for term in near.terms[:6]])
+        told.append(
+            f"Nearest: {near.source.label}, line {near.line}, which holds {held}: "
+            f"{words.quoted(near_line.text, 160)}."
+        )
+    if gone := list(dict.fromkeys(surface.get(term, term) for term in absent)):
+        told.append(f"Not in the material searched: {words.listed(gone[:12])}.")
+    if (out := left_out(left)) is not None:
+        told.append(out)
+    return " ".join(told)
+
+
+def contradiction(other: Claim) -> dict[str, object]:
+    """The other side of a disagreement, as detail.contradictions shows it."""
+    first = other.citations[0]
+    return {
+        "what": other.what,
+        "document": first.source.row.name,
+        "version": first.source.row.version,
+        "line_start": first.line_start,
+        "line_end": first.line_end,
+        "page": first.page,
+        "quote": first.quote,
+    }

@@ -1,0 +1,400 @@
+"""The search: routes go down the trees in parallel, each at its own pace, and come back with claims.
+
+How many routes a document may have is shared out on the way down and never counted across routes, so what is
+read does not depend on which call came back first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+from tq.ask import evidence, words
+from tq.ask.pieces import best, fill, inner_groups, line_items
+from tq.ask.records import Claim, Left, Node, NodeContent, Question, Route, Source, Subject, Trail, Visit
+from tq.database import asking
+from tq.database.connection import Database
+from tq.model.driver import Outcome
+from tq.model.limits import RULES_SHARE
+from tq.model.tasks import Child, Read, ReadReply
+from tq.text.tokens import terms
+
+MAX_PIECES = 8  # of one leaf that are read
+FRAME_CHARS = 1_000  # of a read's prompt that are neither rules nor items
+
+Submit = Callable[[Visit, Read], None]
+
+
+def share(budget: int, strengths: Sequence[float]) -> list[int]:
+    """Parts of a budget for the routes that go on: at least one each, the rest by strength."""
+    count = len(strengths)
+    spare = budget - count
+    total = sum(strengths)
+    if total <= 0:
+        strengths, total = [1.0] * count, float(count)
+    exact = [spare * strength / total for strength in strengths]
+    parts = [int(part) for part in exact]
+    order = sorted(range(count), key=lambda place: (parts[place] - exact[place], place))
+    for place in order[: spare - sum(parts)]:
+        parts[place] += 1
+    return [1 + part for part in parts]
+
+
+class Walk:
+    """All routes of one question. `submit` hands a read to the model; `take` receives what came of it."""
+
+    def __init__(
+        self,
+        database: Database,
+        question: Question,
+        subjects: Sequence[Subject],
+        sources: Sequence[Source],
+        submit: Submit,
+    ) -> None:
+        self._database = database
+        self._question = question
+        self._subjects = subjects
+        self._sources = sources
+        self._submit = submit
+        self.roots: list[Visit] = []
+        self.claims: list[Claim] = []
+        self.left: list[Left] = []
+        self._fruitless: list[tuple[Visit, Left]] = []
+
+    def start(self) -> None:
+        """A route from each root, one a subject."""
+        for source in self._sources:
+            for subject in self._subjects:
+                route = Route(source, subject.where, None)
+                self.roots += self._open(
+                    route, None, [(source.root, "the root", self._question.strategy.routes)]
+                )
+
+    # ------------------------------------------------------------ opening nodes
+
+    def _open(
+        self,
+        route: Route,
+        parent: Visit | None,
+        wanted: Sequence[tuple[Node, str, int]],
+        from_bullet: bool = False,
+    ) -> list[Visit]:
+        """Start the reads of nodes (why, budget): the first on the route itself, each other on its own."""
+        inner = [node for node, _, _ in wanted if not node.is_leaf]
+        contents = asking.nodes(self._database, route.source.id, inner) if inner else {}
+        visits: list[Visit] = []
+        for place, (node, because, budget) in enumerate(wanted):
+            own = route if place == 0 else Route(route.source, route.subject, route)
+            seed = Visit(own, node, parent, because, budget, from_bullet=from_bullet)
+            if node.is_leaf:
+                visits += self._open_leaf(seed)
+            elif node.id in contents:
+                visits += self._open_inner(seed, contents[node.id])
+        if parent is not None:
+            parent.next += visits
+        return visits
+
+    def _open_leaf(self, seed: Visit) -> list[Visit]:
+        source, node = seed.route.source, seed.node
+        fit, room = self._question.fit, self._room(seed.route)
+        shown = asking.lines(self._database, source.id, node.line_start, node.line_end)
+        groups = fill(line_items(shown, min(fit.piece_chars, room)), room)
+        places = best(groups, MAX_PIECES, self._weigher(seed.route))
+        if len(places) < len(groups):
+            self.left.append(
+                Left(
+                    "pieces",
+                    f"{words.count(len(groups) - len(places), 'piece')} of {len(groups)} of "
+                    f"{words.lines(node.line_start, node.line_end)} of {source.label} not read, "
+                    "those with the fewest terms of the question",
+                    source.id,
+                    node.line_start,
+                    node.line_end,
+                )
+            )
+        visits = []
+        for place in places:
+            items = groups[place]
+            visit = replace(
+                seed,
+                piece=(place + 1, len(groups)),
+                lines=len({item.number for item in items}),
+                next=[],
+                rejected=[],
+                opened=[],
+            )
+            visits.append(visit)
+            self._submit(visit, replace(self._task(visit), items=items))
+        return visits
+
+    def _open_inner(self, seed: Visit, content: NodeContent) -> list[Visit]:
+        source, node = seed.route.source, seed.node
+        trail = source.trails[seed.route.subject]
+        groups = inner_groups(content, self._question.fit, self._room(seed.route))
+        if len(groups[0][0]) < len(content.bullets):
+            self.left.append(
+                Left(
+                    "bullets",
+                    f"{len(content.bullets) - len(groups[0][0])} bullets of {_named(node)} of {source.label} not "
+                    "shown: they do not fit the model's input",
+                    source.id,
+                    node.line_start,
+                    node.line_end,
+                )
+            )
+        budgets = share(max(seed.budget, len(groups)), [1.0] * len(groups))
+        visits = []
+        for place, (items, lettered) in enumerate(groups):
+            children: list[Child] = []
+            strength: dict[str, tuple[float, int]] = {}
+            because: dict[str, str] = {}
+            for letter, child, bullet in lettered:
+                lines_hit, terms_hit, together = _scent(trail, child)
+                children.append(
+                    Child(
+                        letter,
+                        child.id,
+                        child.line_start,
+                        child.line_end,
+                        bullet,
+                        child.title,
+                        lines_hit,
+                        terms_hit,
+                        together,
+                    )
+                )
+                strength[letter] = (together, lines_hit)
+                because[letter] = (
+                    words.hits(lines_hit, terms_hit, trail.surface)
+                    if trail.scent
+                    else "chosen from its first bullet"
+                )
+            visit = replace(
+                seed,
+                budget=budgets[place],
+                piece=(place + 1, len(groups)),
+                children={letter: child for letter, child, _ in lettered},
+                strength=strength,
+                because_child=because,
+                next=[],
+                rejected=[],
+                opened=[],
+            )
+            visits.append(visit)
+            self._submit(visit, replace(self._task(visit), items=items, children=children))
+        return visits
+
+    def _task(self, visit: Visit) -> Read:
+        source, node, question = visit.route.source, visit.node, self._question
+        subject = self._subjects[visit.route.subject]
+        above = [title for title in (*node.path, node.title) if title]
+        piece, pieces = visit.piece
+        if pieces > 1:
+            above.append(f"piece {piece} of {pieces}")
+        return Read(
+            node_id=node.id,
+            line_start=node.line_start,
+            line_end=node.line_end,
+            depth=node.depth,
+            is_leaf=node.is_leaf,
+            items=(),
+            children=(),
+            query=subject.parts,
+            question=question.shown,
+            breadcrumb=words.short(" › ".join([source.row.name, *above]), FRAME_CHARS // 2),
+            terms=source.trails[visit.route.subject].terms,
+            language=source.language,
+            reasoning_rules=question.strategy.reasoning_rules,
+            possible_queries=source.possible_queries if visit.parent is None else (),
+        )
+
+    def _room(self, route: Route) -> int:
+        """Characters for a read's items, beside the rules and the question."""
+        model, parts = self._question.model, self._subjects[route.subject].parts
+        usable = int(model.input_tokens * (1 - RULES_SHARE) * model.chars_per_token)
+        taken = len(self._question.shown) + len(parts.what) + len(parts.why) + len(parts.how) + FRAME_CHARS
+        return max(usable - taken, 1_000)
+
+    def _weigher(self, route: Route) -> Callable[[str], float]:
+        trail, language = route.source.trails[route.subject], route.source.language
+
+        def weigh(text: str) -> float:
+            self._database.pulse()
+            return sum(trail.terms.get(term, 0.0) for term in set(terms(text, language)))
+
+        return weigh
+
+    # ------------------------------------------------------------ what came back
+
+    def take(self, visit: Visit, outcome: Outcome) -> None:
+        visit.input_tokens += outcome.input_tokens
+        visit.output_tokens += outcome.output_tokens
+        visit.elapsed_ms += outcome.elapsed_ms
+        task = outcome.task
+        assert isinstance(task, Read)
+        if outcome.rejected is not None:
+            self._reject(visit, task, outcome.rejected)
+            return
+        reply = outcome.reply
+        assert isinstance(reply, ReadReply)
+        visit.choice = reply.choice
+        visit.reason = words.short(words.clean(reply.why), 500)
+        if reply.choice == "DESCEND":
+            self._descend(visit, reply)
+        elif reply.choice == "ANSWER":
+            self._answer(visit, task, reply)
+        else:
+            self._end(visit.route, "not here")
+            if visit.from_bullet:
+                node = visit.node
+                left = Left(
+                    "bullet",
+                    f"a summary of {visit.route.source.label} seemed to answer, but "
+                    f"{words.lines(node.line_start, node.line_end)} that it came from do not",
+                    visit.route.source.id,
+                    node.line_start,
+                    node.line_end,
+                )
+                self.left.append(left)
+
+    @staticmethod
+    def _end(route: Route, ended: str) -> None:
+        """A route read in pieces ends as its best piece did."""
+        if route.ended != "answered":
+            route.ended = ended
+
+    def _reject(self, visit: Visit, task: Read, reason: str) -> None:
+        visit.rejected.append(words.clean(reason))
+        if len(visit.rejected) <= self._question.strategy.rereads:
+            self._submit(visit, replace(task, rejected=tuple(visit.rejected)))
+            return
+        self._end(visit.route, "rejected")
+        node = visit.node
+        replies = words.count(len(visit.rejected), "rejected reply", "rejected replies")
+        self.left.append(
+            Left(
+                "rejected",
+                f"{words.lines(node.line_start, node.line_end)} of {visit.route.source.label} given up after "
+                f"{replies}: {visit.rejected[-1]}",
+                visit.route.source.id,
+                node.line_start,
+                node.line_end,
+            )
+        )
+
+    def _descend(self, visit: Visit, reply: ReadReply) -> None:
+        letters = list(dict.fromkeys(reply.open))
+        if self._question.scent:
+            letters.sort(key=lambda letter: (*(-value for value in visit.strength[letter]), letter))
+        followed, dropped = letters[: visit.budget], letters[visit.budget :]
+        for letter in letters:
+            child = visit.children[letter]
+            visit.opened.append(
+                {
+                    "letter": letter,
+                    "node_id": child.id,
+                    "line_start": child.line_start,
+                    "line_end": child.line_end,
+                    "title": child.title,
+                    "followed": letter in followed,
+                }
+            )
+        if dropped:
+            self._not_followed(visit, [visit.children[letter] for letter in dropped])
+        budgets = share(visit.budget, [visit.strength[letter][0] for letter in followed])
+        wanted = [
+            (visit.children[letter], visit.because_child[letter], budget)
+            for letter, budget in zip(followed, budgets, strict=True)
+        ]
+        self._open(visit.route, visit, wanted)
+
+    def _not_followed(self, visit: Visit, dropped: Sequence[Node]) -> None:
+        source = visit.route.source
+        ranges = words.listed([words.lines(node.line_start, node.line_end) for node in dropped[:5]])
+        more = f" and {len(dropped) - 5} more" if len(dropped) > 5 else ""
+        self.left.append(
+            Left(
+                "routes",
+                f"{words.count(len(dropped), 'section')} of {source.label} with weaker scent not followed "
+                f"({ranges}{more}): the strategy {self._question.strategy.name} allows "
+                f"{words.count(self._question.strategy.routes, 'route')} a document",
+                source.id,
+                min(node.line_start for node in dropped),
+                max(node.line_end for node in dropped),
+            )
+        )
+
+    def _answer(self, visit: Visit, task: Read, reply: ReadReply) -> None:
+        subject = self._subjects[visit.route.subject]
+        if visit.node.is_leaf:
+            self._end(visit.route, "answered")
+            self.claims.append(evidence.from_lines(visit, subject, reply))
+            return
+        cited = evidence.cited_ranges(task, reply)
+        if self._question.strategy.evidence == "summary":
+            stored = asking.stored(self._database, evidence.wanted_lines(visit, cited))
+            self._end(visit.route, "answered")
+            self.claims.append(
+                evidence.from_bullets(visit, subject, reply, cited, stored, self._question.fit)
+            )
+            return
+        ranges = [(first, last) for _, first, last in cited]
+        leaves = asking.leaves_below(self._database, visit.route.source.id, visit.node, ranges)
+        followed, dropped = leaves[: visit.budget], leaves[visit.budget :]
+        for leaf in leaves:
+            visit.opened.append(
+                {
+                    "letter": None,
+                    "node_id": leaf.id,
+                    "line_start": leaf.line_start,
+                    "line_end": leaf.line_end,
+                    "title": leaf.title,
+                    "followed": leaf in followed,
+                }
+            )
+        if dropped:
+            self._not_followed(visit, dropped)
+        because = "a bullet of the summary came from its lines: " + words.quoted(cited[0][0], 120)
+        budgets = share(max(visit.budget, len(followed)), [1.0] * len(followed)) if followed else []
+        wanted = [(leaf, because, budget) for leaf, budget in zip(followed, budgets, strict=True)]
+        if not wanted:
+            self._end(visit.route, "no lines")
+            return
+        self._open(visit.route, visit, wanted, from_bullet=True)
+
+    # ------------------------------------------------------------ the end
+
+    def settle(self) -> tuple[list[Route], list[Visit]]:
+        """Routes and visits in tree order, numbered from 1; claims and omissions in the same order."""
+        routes: list[Route] = []
+        visits: list[Visit] = []
+        stack = list(reversed(self.roots))
+        while stack:
+            visit = stack.pop()
+            visits.append(visit)
+            visit.ordinal = len(visits)
+            if visit.route.ordinal == 0:
+                routes.append(visit.route)
+                visit.route.ordinal = len(routes)
+            stack.extend(reversed(visit.next))
+        self.claims.sort(key=lambda claim: claim.visits[0].ordinal)
+        place = {source.id: source.place for source in self._sources}
+        self.left.sort(
+            key=lambda left: (
+                place.get(left.document or "", -1),
+                left.kind,
+                left.line_start or 0,
+                left.line_end or 0,
+                left.detail,
+            )
+        )
+        return routes, visits
+
+
+def _named(node: Node) -> str:
+    where = words.lines(node.line_start, node.line_end)
+    return f"{words.quoted(node.title, 80)} ({where})" if node.title else where
+
+
+def _scent(trail: Trail, node: Node) -> tuple[int, Mapping[str, int], float]:
+    return trail.scent.child(node.line_start, node.line_end) if trail.scent else (0, {}, 0.0)

@@ -1,0 +1,163 @@
+"""Claims beside each other: the same found twice, pairs to compare, and the order of rank."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from tq.ask.records import Claim, Strategy
+from tq.text.facts import negations
+from tq.text.quantities import Quantity, comparable, quantities, same_quantity
+
+MAX_PAIRS = 20  # compared a question
+MAX_CLAIMS = 100  # looked at in pairs
+SAME_TERMS = 0.6  # of the terms of two claims with the same quantities, to be one claim
+OLD_VERSION = 0.8  # of a source's weight, where it is not the current version
+
+Pair = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class _Gist:
+    text: str
+    terms: frozenset[str]
+    quantities: tuple[Quantity, ...]
+    denials: int
+
+
+def _gist(claim: Claim) -> _Gist:
+    folded = unicodedata.normalize("NFKC", claim.what).casefold()
+    words = "".join(char if char.isalnum() else " " for char in folded).split()
+    return _Gist(
+        " ".join(words),
+        frozenset(claim.terms),
+        tuple(quantities(claim.what)),
+        len(negations(claim.what)) % 2,
+    )
+
+
+def _same(first: _Gist, second: _Gist) -> bool:
+    if first.text == second.text:
+        return True
+    if (
+        not first.quantities
+        or len(first.quantities) != len(second.quantities)
+        or first.denials != second.denials
+    ):
+        return False
+    rest = list(second.quantities)
+    for quantity in first.quantities:
+        match = next((other for other in rest if same_quantity(quantity, other)), None)
+        if match is None:
+            return False
+        rest.remove(match)
+    union = first.terms | second.terms
+    return bool(union) and len(first.terms & second.terms) >= SAME_TERMS * len(union)
+
+
+def _differ(first: _Gist, second: _Gist) -> bool:
+    """Quantities of one kind that are not the same, or only one of two denies: worth comparing first."""
+    if first.denials != second.denials:
+        return True
+    return any(
+        comparable(a, b) and not any(same_quantity(a, other) for other in second.quantities)
+        for a in first.quantities
+        for b in second.quantities
+    )
+
+
+def absorb(head: Claim, other: Claim) -> None:
+    """Make two claims one, with the citations of both."""
+    known = {(citation.place, citation.quote) for citation in head.citations}
+    head.citations += [c for c in other.citations if (c.place, c.quote) not in known]
+    head.visits += [visit for visit in other.visits if visit not in head.visits]
+    head.fit = max(head.fit, other.fit)
+
+
+def merge(claims: Sequence[Claim]) -> list[Claim]:
+    """One claim for each that was found more than once: the same words, or quantities of the same thing."""
+    heads: list[tuple[Claim, _Gist]] = []
+    for claim in claims:
+        gist = _gist(claim)
+        for head, known in heads:
+            if head.subject == claim.subject and _same(known, gist):
+                absorb(head, claim)
+                break
+        else:
+            heads.append((claim, gist))
+    return [head for head, _ in heads]
+
+
+def rank(claims: Sequence[Claim], strategy: Strategy) -> list[Claim]:
+    """The order of rank, every component kept with its claim. Ties fall by place: the order is stable."""
+    weights = {
+        "evidence": strategy.weight_evidence,
+        "agreement": strategy.weight_agreement,
+        "source": strategy.weight_source,
+        "fit": strategy.weight_fit,
+    }
+    total = sum(weights.values())
+    for claim in claims:
+        parts = {
+            "evidence": 1.0 if claim.on_lines else 0.5,
+            "agreement": 1 - 1 / claim.agreement if claim.agreement else 0.0,
+            "source": max(_source_weight(claim), 0.0),
+            "fit": claim.fit,
+        }
+        score = sum(weights[name] * part for name, part in parts.items()) / total
+        claim.ranking = {name: round(part, 6) for name, part in parts.items()} | {"score": round(score, 6)}
+    return sorted(
+        claims,
+        key=lambda claim: (-claim.ranking["score"], claim.subject, claim.citations[0].place, claim.what),
+    )
+
+
+def _source_weight(claim: Claim) -> float:
+    """The best of its sources, between 0 and 1; a weight of 1 gives a half."""
+    best = 0.0
+    for citation in claim.citations:
+        row = citation.source.row
+        weight = row.source_weight if row.current else row.source_weight * OLD_VERSION
+        best = max(best, weight / (1 + weight))
+    return best
+
+
+def pairs(ranked: Sequence[Claim]) -> tuple[list[Pair], int]:
+    """Pairs of claims on one subject, the likeliest conflicts and the highest ranks first; how many are left."""
+    looked = ranked[:MAX_CLAIMS]
+    gists = [_gist(claim) for claim in looked]
+    weighed: list[tuple[bool, int, int, int]] = []
+    for second in range(len(looked)):
+        for first in range(second):
+            if looked[first].subject == looked[second].subject:
+                weighed.append((not _differ(gists[first], gists[second]), first + second, first, second))
+    weighed.sort()
+    chosen = [(first, second) for _, _, first, second in weighed[:MAX_PAIRS]]
+    return chosen, len(weighed) - len(chosen)
+
+
+def relate(ranked: Sequence[Claim], relations: Mapping[Pair, str]) -> list[Claim]:
+    """Set who contradicts whom, and merge what is the same; a pair that contradicts is never merged."""
+    head = list(range(len(ranked)))
+
+    def find(place: int) -> int:
+        while head[place] != place:
+            place = head[place]
+        return place
+
+    against = [pair for pair in sorted(relations) if relations[pair] == "contradicts"]
+    for first, second in sorted(relations):
+        if relations[first, second] != "same":
+            continue
+        one, two = sorted((find(first), find(second)))
+        if one == two or any({find(a), find(b)} == {one, two} for a, b in against):
+            continue
+        absorb(ranked[one], ranked[two])
+        head[two] = one
+    for first, second in against:
+        here, there = ranked[find(first)], ranked[find(second)]
+        if there not in here.contradicts:
+            here.contradicts.append(there)
+            there.contradicts.append(here)
+    return [claim for place, claim in enumerate(ranked) if head[place] == place]

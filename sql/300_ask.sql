@@ -1,0 +1,154 @@
+-- Asking: a shell that cleans errors, the search in one snapshot, and its record in sets.
+
+CREATE OR REPLACE FUNCTION tq_private.ask_walk(doc text, question text, strategy text) RETURNS jsonb
+LANGUAGE plpython3u STABLE PARALLEL UNSAFE SET search_path = pg_catalog, tq, pg_temp AS $$
+from tq import entry
+return entry.ask_walk(plpy, doc, question, strategy)
+$$;
+COMMENT ON FUNCTION tq_private.ask_walk IS
+'Search and answer, in the snapshot of the calling statement: {"shown": [...], "held": [...], "trace": {...}}.
+Writes nothing and locks no row.';
+
+CREATE OR REPLACE FUNCTION tq_private.ask_record(walk jsonb) RETURNS jsonb
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, tq, pg_temp AS $$
+DECLARE
+    trace jsonb := walk -> 'trace';
+    query uuid := gen_random_uuid();
+    there uuid[];
+    rows jsonb;
+    shown jsonb;
+BEGIN
+    -- What belongs to a document that is gone, or is being removed, is not recorded. The lock keeps the others until
+    -- the end of the transaction: their lines are cited.
+    BEGIN
+        SELECT coalesce(array_agg(locked.id), '{}') INTO there
+        FROM (
+            SELECT d.id FROM tq.document AS d
+            WHERE d.id IN (SELECT (r ->> 'document_id')::uuid FROM jsonb_array_elements(trace -> 'reads') AS r)
+            ORDER BY d.id
+            FOR KEY SHARE SKIP LOCKED
+        ) AS locked;
+    EXCEPTION WHEN serialization_failure THEN
+        -- In REPEATABLE READ a document of our snapshot may be gone by now: the answers stand, their record does not.
+        RETURN walk -> 'shown';
+    END;
+
+    INSERT INTO tq.query (id, document, question, strategy, model, plan, asked_by, elapsed_ms, held_back)
+    SELECT query, q.document, q.question, q.strategy, q.model, q.plan, tq_private.asker(), q.elapsed_ms, q.held_back
+    FROM jsonb_to_record(trace -> 'query') AS q (
+        document text, question text, strategy text, model text, plan jsonb, elapsed_ms real, held_back int);
+
+    INSERT INTO tq.route (query_id, ordinal, parent, document_id, subject, ended)
+    SELECT query, r.ordinal, r.parent, r.document_id, r.subject, r.ended
+    FROM jsonb_to_recordset(trace -> 'routes') AS r (
+        ordinal int, parent int, document_id uuid, subject int, ended text)
+    WHERE r.document_id = ANY (there);
+
+    INSERT INTO tq.read (query_id, ordinal, parent, route, document_id, node_id, depth, line_start, line_end, title, choice,
+                         opened, reason, rejected, input_tokens, output_tokens, elapsed_ms)
+    SELECT query, r.ordinal, r.parent, r.route, r.document_id, r.node_id, r.depth, r.line_start, r.line_end, r.title,
+           r.choice, r.opened, r.reason, r.rejected, r.input_tokens, r.output_tokens, r.elapsed_ms
+    FROM jsonb_to_recordset(trace -> 'reads') AS r (
+        ordinal int, parent int, route int, document_id uuid, node_id uuid, depth int, line_start int, line_end int,
+        title text, choice text, opened jsonb, reason text, rejected text[], input_tokens int, output_tokens int,
+        elapsed_ms real)
+    WHERE r.document_id = ANY (there);
+
+    SELECT jsonb_agg(a.answer || jsonb_build_object('answer_id', gen_random_uuid(), 'query_id', query)
+                     ORDER BY a.number)
+    INTO rows
+    FROM jsonb_array_elements((walk -> 'shown') || (walk -> 'held')) WITH ORDINALITY AS a (answer, number);
+
+    INSERT INTO tq.answer (id, query_id, rank, shown, what, why, how, method, certainty, disagreement, missing, doubt,
+                           specialist, score, detail)
+    SELECT a.answer_id, query, a.rank, a.rank <= jsonb_array_length(walk -> 'shown'), a.what, a.why, a.how, a.method,
+           a.certainty, a.disagreement, a.missing, a.doubt, a.specialist, a.score, a.detail
+    FROM jsonb_populate_recordset(NULL::tq.answer_row, rows) AS a;
+
+    INSERT INTO tq.citation (document_id, answer_id, ordinal, line_start, line_end, quote, page, locator, node_id, source)
+    SELECT c.document_id, (a.answer ->> 'answer_id')::uuid, c.number, c.line_start, c.line_end, c.quote, c.page,
+           c.locator, c.node_id, c.source
+    FROM jsonb_array_elements(rows) AS a (answer)
+    CROSS JOIN LATERAL (
+        SELECT cited.document_id::uuid AS document_id, cited.number, r.*
+        FROM jsonb_array_elements_text(a.answer -> 'cited') WITH ORDINALITY AS cited (document_id, number)
+        JOIN jsonb_array_elements(a.answer -> 'citations') WITH ORDINALITY AS citation (entry, number) USING (number)
+        CROSS JOIN LATERAL jsonb_to_record(citation.entry) AS r (
+            line_start int, line_end int, quote text, page int, locator jsonb, node_id uuid, source text)
+    ) AS c
+    WHERE c.document_id = ANY (there);
+
+    INSERT INTO tq.omission (document_id, query_id, kind, detail, line_start, line_end)
+    SELECT o.document_id, query, o.kind, o.detail, o.line_start, o.line_end
+    FROM jsonb_to_recordset(trace -> 'omissions') AS o (
+        document_id uuid, kind text, detail text, line_start int, line_end int)
+    WHERE o.document_id IS NULL OR o.document_id = ANY (there);
+
+    INSERT INTO tq.model_call (document_id, query_id, purpose, model, calls, input_tokens, output_tokens, elapsed_ms)
+    SELECT CASE WHEN c.document_id = ANY (there) THEN c.document_id END, query, c.purpose, c.model, c.calls,
+           c.input_tokens, c.output_tokens, c.elapsed_ms
+    FROM jsonb_to_recordset(trace -> 'calls') AS c (
+        document_id uuid, purpose text, model text, calls int, input_tokens bigint, output_tokens bigint,
+        elapsed_ms double precision);
+
+    SELECT jsonb_agg(a.answer ORDER BY a.number) INTO shown
+    FROM jsonb_array_elements(rows) WITH ORDINALITY AS a (answer, number)
+    WHERE a.number <= jsonb_array_length(walk -> 'shown');
+    RETURN shown;
+END $$;
+COMMENT ON FUNCTION tq_private.ask_record IS
+'Keep the whole working of a question; returns the shown answers with their ids.';
+
+CREATE OR REPLACE FUNCTION tq_private.plain_message(message text) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+RETURN regexp_replace(message, '^(plpy\.|spiexceptions\.)?[A-Z][A-Za-z]+: ', '');
+COMMENT ON FUNCTION tq_private.plain_message IS 'An error''s message without the class name that PL/Python puts before it.';
+
+CREATE OR REPLACE FUNCTION tq_private.raise_plain(state text, message text, detail text, hint text) RETURNS void
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, tq, pg_temp AS $$
+DECLARE
+    plain constant text := tq_private.plain_message(message);
+BEGIN
+    -- RAISE takes no NULL, and an empty DETAIL or HINT would be shown as an empty line.
+    IF detail <> '' AND hint <> '' THEN
+        RAISE EXCEPTION USING ERRCODE = state, MESSAGE = plain, DETAIL = detail, HINT = hint;
+    ELSIF detail <> '' THEN
+        RAISE EXCEPTION USING ERRCODE = state, MESSAGE = plain, DETAIL = detail;
+    ELSIF hint <> '' THEN
+        RAISE EXCEPTION USING ERRCODE = state, MESSAGE = plain, HINT = hint;
+    END IF;
+    RAISE EXCEPTION USING ERRCODE = state, MESSAGE = plain;
+END $$;
+COMMENT ON FUNCTION tq_private.raise_plain IS
+'Raise an error that was caught anew: code, message, detail and hint, and no Python traceback.';
+
+CREATE OR REPLACE FUNCTION tq.ask(doc text, question text, strategy text DEFAULT 'default') RETURNS SETOF tq.answer_row
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE ROWS 5 SET search_path = pg_catalog, tq, pg_temp AS $$
+DECLARE
+    walk jsonb;
+    shown jsonb;
+    state text;
+    message text;
+    detail text;
+    hint text;
+BEGIN
+    BEGIN
+        walk := tq_private.ask_walk(doc, question, strategy);
+        IF NOT current_setting('transaction_read_only')::boolean THEN
+            shown := tq_private.ask_record(walk);
+        ELSIF walk -> 'held' = '[]' THEN
+            shown := walk -> 'shown';
+        ELSE
+            shown := jsonb_set(walk -> 'shown', '{0,detail,held_back}', walk -> 'held');
+        END IF;
+    EXCEPTION WHEN query_canceled OR OTHERS THEN
+        GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE, message = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL,
+                                hint = PG_EXCEPTION_HINT;
+        PERFORM tq_private.raise_plain(state, message, detail, hint);
+    END;
+    RETURN QUERY SELECT * FROM jsonb_populate_recordset(NULL::tq.answer_row, shown) AS a ORDER BY a.rank;
+END $$;
+COMMENT ON FUNCTION tq.ask IS
+'Ranked answers from documents, each with quotes checked by line.
+doc: exact name, name@version, uuid, glob with *, or NULL for the whole scope. strategy: a row of tq.strategy.
+If nothing settles the question one row says so. In a read-only transaction it answers and writes nothing.';
