@@ -1,0 +1,123 @@
+"""Answers, documents and trees as text for a terminal of 80 to 120 columns, and as plain text in a pipe."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+import textwrap
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import click
+
+Row = dict[str, Any]
+
+STYLES: dict[str, dict[str, Any]] = {
+    "settled": {"fg": "green", "bold": True},
+    "supported": {"fg": "green"},
+    "disputed": {"fg": "yellow", "bold": True},
+    "partial": {"fg": "yellow"},
+    "unsettled": {"fg": "cyan", "bold": True},
+    "failed": {"fg": "red", "bold": True},
+}
+
+
+def width() -> int:
+    """Columns to use: the terminal's, within 80 to 120; 100 in a pipe."""
+    if not sys.stdout.isatty():
+        return 100
+    return min(120, max(80, shutil.get_terminal_size((100, 24)).columns))
+
+
+def labelled(label: str, text: str, style: dict[str, Any] | None = None) -> None:
+    """A labelled paragraph, wrapped, its further lines under its first word."""
+    start = f"  {label:<9}"
+    lines: list[str] = []
+    for part in text.splitlines() or [""]:
+        lines += textwrap.wrap(part, width() - len(start), break_long_words=False) or [""]
+    for i, line in enumerate(lines):
+        head = click.style(start, dim=True) if i == 0 else " " * len(start)
+        click.echo(head + (click.style(line, **style) if style else line))
+
+
+def answers(rows: Iterable[Row]) -> None:
+    """Answer blocks: rank and certainty, then what, why, how, each quote with its place."""
+    rows = list(rows)
+    for i, row in enumerate(rows):
+        if i:
+            click.echo()
+        answer(row)
+    held = max((row["held_back"] or 0 for row in rows), default=0)
+    if held:
+        click.echo(
+            f"\n  {held} more ranked {'answer' if held == 1 else 'answers'} held back; "
+            "SELECT * FROM tq.answers(query, true) shows them."
+        )
+
+
+def answer(row: Row) -> None:
+    """One answer. The row that says that nothing settles the question has a missing part instead of a what."""
+    certainty = row["certainty"]
+    style = STYLES.get(certainty, {})
+    head = f"{row['rank']}. " + click.style(certainty, **style)
+    if row["what"] is None:
+        click.echo(f"{head} · nothing found settles the question")
+    else:
+        score = f" · score {row['score']:.2f}" if row["score"] is not None else ""
+        click.echo(f"{head} · {row['method']}{score}")
+        labelled("what", row["what"], {"bold": True})
+    if row["disagreement"]:
+        labelled("!", "the sources disagree: another answer contradicts this one", STYLES["disputed"])
+    labelled("why", row["why"])
+    labelled("how", row["how"])
+    for citation in row["citations"] or []:
+        quote(citation)
+    if row["missing"]:
+        labelled("missing", row["missing"])
+    if row["doubt"]:
+        labelled("doubt", row["doubt"])
+    if row["specialist"]:
+        labelled("decide", "a specialist has to decide this")
+
+
+def quote(citation: Row) -> None:
+    """A citation: where it stands, then its words as they stand there."""
+    click.echo(click.style("  quote    ", dim=True) + click.style(place(citation), fg="blue"))
+    for line in str(citation["quote"]).splitlines():
+        for part in textwrap.wrap(line, width() - 13, break_long_words=False) or [""]:
+            click.echo("           " + click.style("| ", dim=True) + part)
+
+
+def place(citation: Row) -> str:
+    """document:lines, with the page and the kind of source where they say more."""
+    start, end = citation["line_start"], citation["line_end"]
+    lines = f"{start}" if start == end else f"{start}-{end}"
+    text = f"{citation['document']}:{lines}"
+    if citation.get("page"):
+        text += f" (page {citation['page']})"
+    return text + (" from a summary" if citation.get("source") == "bullet" else "")
+
+
+def table(header: tuple[str, ...], rows: list[tuple[Any, ...]]) -> None:
+    """A table with as much room as its cells need; cut at the right edge only on a terminal."""
+    cells = [tuple("" if cell is None else str(cell) for cell in row) for row in rows]
+    widths = [max(len(row[i]) for row in [header, *cells]) for i in range(len(header))]
+    for n, row in enumerate([header, *cells]):
+        line = "  ".join(cell.ljust(size) for cell, size in zip(row, widths, strict=True)).rstrip()
+        click.echo(click.style(line, dim=True) if n == 0 else line)
+
+
+def as_json(value: Any) -> None:
+    """A value as JSON on standard output."""
+    click.echo(json.dumps(value, ensure_ascii=False, indent=2, default=_plain))
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, UUID):
+        return str(value)
+    return str(value)

@@ -1,0 +1,78 @@
+"""tq status: how far the documents are, and what waits in the queues."""
+
+from __future__ import annotations
+
+import click
+
+from tq_loader.commands import options
+
+
+@click.command("status")
+@click.argument("doc", required=False)
+@options.url
+@options.as_json
+def command(doc: str | None, url: str | None, as_json: bool) -> None:
+    """Show the progress of documents (of those whose name matches DOC, where * stands for anything)."""
+    from tq_loader.commands import render
+    from tq_loader.commands.client import connected
+
+    with connected(url) as connection:
+        documents = connection.execute(
+            "SELECT document, version, status, step, done, total, started_at, finished_at, sqlstate, error, hint "
+            "FROM tq.progress WHERE %(like)s::text IS NULL OR document LIKE %(like)s ORDER BY document, version",
+            {"like": None if doc is None else like(doc)},
+        ).fetchall()
+        queues = connection.execute("SELECT * FROM tq.queue ORDER BY queue").fetchall()
+    if as_json:
+        render.as_json({"documents": documents, "queues": queues})
+        return
+    if documents:
+        render.table(
+            ("document", "version", "status", "step", "done", "took"),
+            [
+                (
+                    row["document"],
+                    row["version"],
+                    row["status"],
+                    row["step"],
+                    share(row["done"], row["total"]),
+                    took(row["started_at"], row["finished_at"]),
+                )
+                for row in documents
+            ],
+        )
+    else:
+        click.echo(f"no document matches {doc}" if doc else "no documents yet; `tq load FILE` loads one")
+    for row in documents:
+        if row["sqlstate"]:
+            click.echo(f"{row['document']}: {row['error']} [{row['sqlstate']}]")
+            if row["hint"]:
+                click.echo(f"  hint: {row['hint']}")
+    click.echo()
+    render.table(
+        ("queue", "waiting", "in flight", "dead"),
+        [(q["queue"], q["waiting"], q["in_flight"], q["dead"]) for q in queues],
+    )
+
+
+def like(pattern: str) -> str:
+    """A name in which * stands for anything, as a pattern of LIKE."""
+    for special in ("\\", "%", "_"):
+        pattern = pattern.replace(special, "\\" + special)
+    return pattern.replace("*", "%")
+
+
+def share(done: object, total: object) -> str:
+    """'3/7', or what is known of it."""
+    if done is None:
+        return ""
+    return f"{done}" if total is None else f"{done}/{total}"
+
+
+def took(started: object, finished: object) -> str:
+    """Seconds between two times, as text; empty where one is missing."""
+    from datetime import datetime
+
+    if not isinstance(started, datetime) or not isinstance(finished, datetime):
+        return ""
+    return f"{(finished - started).total_seconds():.1f} s"
