@@ -80,11 +80,76 @@ BEGIN
     RETURN NULL;
 END $$;
 
-CREATE OR REPLACE FUNCTION tq_private.verify_document(
-    doc uuid, first_new_line int, all_lines boolean, windows boolean, nodes boolean) RETURNS void
+CREATE OR REPLACE FUNCTION tq_private.verify_nodes(doc uuid, doc_status tq.document_status, lines int) RETURNS void
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 -- Without nested loops every plan here is linear, even on tables that were never analysed.
 SET enable_nestloop = off SET work_mem = '64MB' AS $$
+DECLARE
+    r record;
+BEGIN
+    SELECT count(*) AS found, count(*) FILTER (WHERE target_node_id IS NULL) AS roots,
+           count(*) FILTER (WHERE is_leaf) AS leaves,
+           sum(line_end::bigint - line_start + 1) FILTER (WHERE is_leaf) AS covered,
+           range_agg(int4range(line_start, line_end, '[]')) FILTER (WHERE is_leaf) AS cover
+    INTO r
+    FROM tq.node WHERE document_id = doc;
+    IF r.found > 0 AND (lines IS NULL OR lines = 0
+                        OR r.covered IS DISTINCT FROM lines::bigint
+                        OR r.cover IS DISTINCT FROM int4multirange(int4range(1, lines, '[]'))) THEN
+        RAISE EXCEPTION USING ERRCODE = '23514', SCHEMA = 'tq', TABLE = 'node', CONSTRAINT = 'node_leaves_cover',
+            MESSAGE = 'the leaves do not cover the document',
+            DETAIL = format('Document %s: %s leaves cover %s, the lines are [1,%s].', doc, r.leaves,
+                            left(coalesce(r.cover::text, 'nothing'), 200), coalesce(lines::text, 'unknown')),
+            HINT = 'Every line is in exactly one leaf; set line_count before the leaves.';
+    END IF;
+    IF doc_status = 'ready' AND (lines IS NULL OR r.roots <> 1) THEN
+        RAISE EXCEPTION USING ERRCODE = '23514', SCHEMA = 'tq', TABLE = 'node', CONSTRAINT = 'node_one_root',
+            MESSAGE = 'a ready document has exactly one root',
+            DETAIL = format('Document %s: %s roots.', doc, r.roots),
+            HINT = 'One node alone has no target_node_id.';
+    END IF;
+    IF r.found > 1 OR doc_status = 'ready' THEN
+        SELECT p.id, p.line_start, p.line_end, p.is_leaf, p.depth, c.children, c.first, c.last INTO r
+        FROM tq.node AS p
+        LEFT JOIN (
+            SELECT target_node_id AS id, count(*) AS children, min(line_start) AS first, max(line_end) AS last,
+                   sum(line_end::bigint - line_start + 1) AS covered, min(depth) AS lowest, max(depth) AS highest,
+                   bool_or(depth IS NULL) AS unknown
+            FROM tq.node WHERE document_id = doc AND target_node_id IS NOT NULL GROUP BY target_node_id) AS c ON c.id = p.id
+        WHERE p.document_id = doc
+            AND (p.is_leaf <> (c.id IS NULL)
+                 OR c.first <> p.line_start OR c.last <> p.line_end OR c.covered <> p.line_end::bigint - p.line_start + 1
+                 OR (doc_status = 'ready'
+                     AND (p.depth IS NULL OR (p.target_node_id IS NULL) <> (p.depth = 0)
+                          OR c.unknown OR c.lowest <> p.depth + 1 OR c.highest <> p.depth + 1)))
+        LIMIT 1;
+        IF FOUND THEN
+            RAISE EXCEPTION USING ERRCODE = '23514', SCHEMA = 'tq', TABLE = 'node', CONSTRAINT = 'node_children_tile_parent',
+                MESSAGE = 'children do not tile their parent',
+                DETAIL = format('Document %s, node %s (%s, depth %s, lines %s to %s): %s children over lines %s to %s.',
+                                doc, r.id, CASE WHEN r.is_leaf THEN 'leaf' ELSE 'no leaf' END, coalesce(r.depth::text, 'unknown'),
+                                r.line_start, r.line_end, coalesce(r.children, 0), coalesce(r.first::text, '-'),
+                                coalesce(r.last::text, '-')),
+                HINT = 'tq_private.build_tree derives ranges and depth from the leaves.';
+        END IF;
+    END IF;
+    SELECT b.node_id, b.ordinal, b.line_start, b.line_end INTO r
+    FROM tq.bullet AS b
+    JOIN tq.node AS n ON n.id = b.node_id
+    WHERE b.document_id = doc AND n.document_id = doc AND (b.line_start < n.line_start OR b.line_end > n.line_end)
+    LIMIT 1;
+    IF FOUND THEN
+        RAISE EXCEPTION USING ERRCODE = '23514', SCHEMA = 'tq', TABLE = 'bullet', CONSTRAINT = 'bullet_inside_node',
+            MESSAGE = 'a bullet lies outside its node',
+            DETAIL = format('Document %s, node %s, bullet %s: lines %s to %s.', doc, r.node_id, r.ordinal, r.line_start, r.line_end),
+            HINT = 'Delete a node''s bullets before its range changes.';
+    END IF;
+END $$;
+
+CREATE OR REPLACE FUNCTION tq_private.verify_document(
+    doc uuid, first_new_line int, all_lines boolean, windows boolean, nodes boolean) RETURNS void
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+SET enable_nestloop = off AS $$
 DECLARE
     d record;
     last_line int;
@@ -120,6 +185,10 @@ BEGIN
             HINT = 'Change lines and line_count in one transaction.';
     END IF;
 
+    IF nodes THEN
+        PERFORM tq_private.verify_nodes(doc, d.status, d.line_count);
+    END IF;
+
     IF windows THEN
         SELECT count(*) AS found, max(line_end) AS last, max(ordinal) AS highest,
                coalesce(bool_and(line_start = before + 1), TRUE) AS chained
@@ -134,67 +203,6 @@ BEGIN
                 DETAIL = format('Document %s: %s windows, the last ends at line %s of %s.', doc, r.found, r.last, last_line),
                 HINT = 'Window k begins at the line after window k - 1.';
         END IF;
-    END IF;
-
-    IF NOT nodes THEN
-        RETURN;
-    END IF;
-    SELECT count(*) AS found, count(*) FILTER (WHERE target_node_id IS NULL) AS roots,
-           count(*) FILTER (WHERE is_leaf) AS leaves,
-           sum(line_end::bigint - line_start + 1) FILTER (WHERE is_leaf) AS covered,
-           range_agg(int4range(line_start, line_end, '[]')) FILTER (WHERE is_leaf) AS cover
-    INTO r
-    FROM tq.node WHERE document_id = doc;
-    IF r.found > 0 AND (d.line_count IS NULL OR d.line_count = 0
-                        OR r.covered IS DISTINCT FROM d.line_count::bigint
-                        OR r.cover IS DISTINCT FROM int4multirange(int4range(1, d.line_count, '[]'))) THEN
-        RAISE EXCEPTION USING ERRCODE = '23514', SCHEMA = 'tq', TABLE = 'node', CONSTRAINT = 'node_leaves_cover',
-            MESSAGE = 'the leaves do not cover the document',
-            DETAIL = format('Document %s: %s leaves cover %s, the lines are [1,%s].', doc, r.leaves,
-                            left(coalesce(r.cover::text, 'nothing'), 200), coalesce(d.line_count::text, 'unknown')),
-            HINT = 'Every line is in exactly one leaf; set line_count before the leaves.';
-    END IF;
-    IF d.status = 'ready' AND (d.line_count IS NULL OR r.roots <> 1) THEN
-        RAISE EXCEPTION USING ERRCODE = '23514', SCHEMA = 'tq', TABLE = 'node', CONSTRAINT = 'node_one_root',
-            MESSAGE = 'a ready document has exactly one root',
-            DETAIL = format('Document %s: %s roots.', doc, r.roots),
-            HINT = 'One node alone has no target_node_id.';
-    END IF;
-    IF r.found > 1 OR d.status = 'ready' THEN
-        SELECT p.id, p.line_start, p.line_end, p.is_leaf, p.depth, c.children, c.first, c.last INTO r
-        FROM tq.node AS p
-        LEFT JOIN (
-            SELECT target_node_id AS id, count(*) AS children, min(line_start) AS first, max(line_end) AS last,
-                   sum(line_end::bigint - line_start + 1) AS covered, min(depth) AS lowest, max(depth) AS highest,
-                   bool_or(depth IS NULL) AS unknown
-            FROM tq.node WHERE document_id = doc AND target_node_id IS NOT NULL GROUP BY target_node_id) AS c ON c.id = p.id
-        WHERE p.document_id = doc
-            AND (p.is_leaf <> (c.id IS NULL)
-                 OR c.first <> p.line_start OR c.last <> p.line_end OR c.covered <> p.line_end::bigint - p.line_start + 1
-                 OR (d.status = 'ready'
-                     AND (p.depth IS NULL OR (p.target_node_id IS NULL) <> (p.depth = 0)
-                          OR c.unknown OR c.lowest <> p.depth + 1 OR c.highest <> p.depth + 1)))
-        LIMIT 1;
-        IF FOUND THEN
-            RAISE EXCEPTION USING ERRCODE = '23514', SCHEMA = 'tq', TABLE = 'node', CONSTRAINT = 'node_children_tile_parent',
-                MESSAGE = 'children do not tile their parent',
-                DETAIL = format('Document %s, node %s (%s, depth %s, lines %s to %s): %s children over lines %s to %s.',
-                                doc, r.id, CASE WHEN r.is_leaf THEN 'leaf' ELSE 'no leaf' END, coalesce(r.depth::text, 'unknown'),
-                                r.line_start, r.line_end, coalesce(r.children, 0), coalesce(r.first::text, '-'),
-                                coalesce(r.last::text, '-')),
-                HINT = 'tq_private.build_tree derives ranges and depth from the leaves.';
-        END IF;
-    END IF;
-    SELECT b.node_id, b.ordinal, b.line_start, b.line_end INTO r
-    FROM tq.bullet AS b
-    JOIN tq.node AS n ON n.id = b.node_id
-    WHERE b.document_id = doc AND n.document_id = doc AND (b.line_start < n.line_start OR b.line_end > n.line_end)
-    LIMIT 1;
-    IF FOUND THEN
-        RAISE EXCEPTION USING ERRCODE = '23514', SCHEMA = 'tq', TABLE = 'bullet', CONSTRAINT = 'bullet_inside_node',
-            MESSAGE = 'a bullet lies outside its node',
-            DETAIL = format('Document %s, node %s, bullet %s: lines %s to %s.', doc, r.node_id, r.ordinal, r.line_start, r.line_end),
-            HINT = 'Delete a node''s bullets before its range changes.';
     END IF;
 END $$;
 

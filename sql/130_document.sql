@@ -62,7 +62,7 @@ COMMENT ON FUNCTION tq_private.how_far IS 'A document''s status and how far it i
 
 CREATE OR REPLACE FUNCTION tq_private.like_pattern(glob text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
-RETURN replace(regexp_replace(glob, '([\\%_])', '\\\1', 'g'), '*', '%');
+RETURN regexp_replace(regexp_replace(glob, '([\\%_])', '\\\1', 'g'), '\*+', '%', 'g');
 COMMENT ON FUNCTION tq_private.like_pattern IS 'A glob, where * stands for any characters, as a pattern of LIKE.';
 
 CREATE OR REPLACE FUNCTION tq_private.match_documents(doc text) RETURNS SETOF tq.document
@@ -90,7 +90,7 @@ BEGIN
         END IF;
     END IF;
     IF strpos(doc, '*') > 0 THEN
-        RETURN QUERY SELECT d.* FROM tq.document AS d WHERE d.name LIKE tq_private.like_pattern(left(doc, 2000));
+        RETURN QUERY SELECT d.* FROM tq.document AS d WHERE d.name LIKE tq_private.like_pattern(doc);
     END IF;
 END $$;
 COMMENT ON FUNCTION tq_private.match_documents IS
@@ -184,7 +184,7 @@ BEGIN
         RETURN;
     END IF;
 
-    pattern := CASE WHEN doc IS NULL THEN '%' ELSE tq_private.like_pattern(left(doc, 2000)) END;
+    pattern := CASE WHEN doc IS NULL THEN '%' ELSE tq_private.like_pattern(doc) END;
     RETURN QUERY
         SELECT d.id, d.name, d.version, TRUE, NULL::text, count(*) OVER ()
         FROM tq.document AS d
