@@ -136,7 +136,7 @@ def load_file(
         media_type = mimetypes.guess_type(file)[0]
     try:
         row = connection.execute(
-            "SELECT tq.load(name => %s, content => %s, media_type => %s, tags => %s, source_weight => %s, "
+            "SELECT tq.load(name => %s, content => %s, media_type => %s, tags => %s, source_weight => %s::real, "
             "effective_on => %s::date, questions => %s) AS id",
             [load.name, content, media_type, list(tags), source_weight, effective_on, list(questions)],
         ).fetchone()
