@@ -44,21 +44,26 @@ def labelled(label: str, text: str, style: dict[str, Any] | None = None) -> None
 
 
 def answers(rows: Iterable[Row]) -> None:
-    """Answer blocks: rank and certainty, then what, why, how, each quote with its place."""
+    """Answer blocks: rank and certainty, then what, why, how, each quote with its place.
+
+    What was left out is the same for all answers of a question as a rule: it is then said once, at the end.
+    """
     rows = list(rows)
+    missing = {row["missing"] for row in rows}
+    once = missing.pop() if len(rows) > 1 and len(missing) == 1 else None
     for i, row in enumerate(rows):
         if i:
             click.echo()
-        answer(row)
+        answer(row, without=once)
+    if once:
+        click.echo()
+        labelled("missing", once)
     held = max((row["held_back"] or 0 for row in rows), default=0)
     if held:
-        click.echo(
-            f"\n  {held} more ranked {'answer' if held == 1 else 'answers'} held back; "
-            "SELECT * FROM tq.answers(query, true) shows them."
-        )
+        click.echo(f"\n  {held} more ranked {'answer' if held == 1 else 'answers'} held back.")
 
 
-def answer(row: Row) -> None:
+def answer(row: Row, without: str | None = None) -> None:
     """One answer. The row that says that nothing settles the question has a missing part instead of a what."""
     certainty = row["certainty"]
     style = STYLES.get(certainty, {})
@@ -72,11 +77,13 @@ def answer(row: Row) -> None:
     if row["disagreement"]:
         labelled("!", "the sources disagree: another answer contradicts this one", STYLES["disputed"])
     labelled("why", row["why"])
-    labelled("how", row["how"])
+    # The method names what was left out as well; it is shown once, under its own label.
+    missing = row["missing"]
+    labelled("how", row["how"].replace(missing, "").rstrip() if missing else row["how"])
     for citation in row["citations"] or []:
         quote(citation)
-    if row["missing"]:
-        labelled("missing", row["missing"])
+    if missing and missing != without:
+        labelled("missing", missing)
     if row["doubt"]:
         labelled("doubt", row["doubt"])
     if row["specialist"]:
