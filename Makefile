@@ -47,6 +47,5 @@ bench: tools ## measure ingest and questions, and print the numbers
 	@cd tests && $(PYTHON) -m bench
 
 clean: ## stop and delete this checkout's clusters and virtual environment
-	@test ! -x $(TQ) || $(TQ) down --all --delete
-	@test ! -e "$(HOME_DIR)" || { rm -rf -- "$(HOME_DIR)" && echo "clean: removed $(HOME_DIR)"; }
-	@rm -rf -- .venv .pytest_cache .ruff_cache .mypy_cache .hypothesis .coverage
+	@loader/setup.sh --clean
+	@rm -rf -- .pytest_cache .ruff_cache .mypy_cache .hypothesis .coverage

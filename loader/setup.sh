@@ -3,6 +3,7 @@
 #
 #   loader/setup.sh [--dev]      --dev adds the tools for tests and lint
 #   loader/setup.sh --home       prints the state directory of this checkout, does nothing
+#   loader/setup.sh --clean      stops and deletes this checkout's clusters and virtual environment
 #
 # Environment: TQ_HOME (the state directory), TQ_PG_MAJOR (the server's major version).
 # Safe to run any number of times; with nothing to do it only compares two hashes.
@@ -40,13 +41,40 @@ state_home() {
     printf '%s/%s-%s\n' "$base" "$name" "$hash"
 }
 
+# Works without the virtual environment, and touches nothing that set-up did not make: TQ_HOME may be any directory.
+clean() {
+    local instance pid sockets
+    if [ ! -e "$home" ]; then say "nothing to clean: $home does not exist"; return; fi
+    [ "$(cat -- "$home/checkout" 2>/dev/null)" = "$checkout" ] ||
+        fail "clean" "$home is not the state directory of this checkout" "look at $home/checkout; nothing was deleted"
+    for instance in "$home"/*/; do
+        instance=${instance%/}
+        [ -f "$instance/port" ] || continue
+        pid=$(head -n 1 -- "$instance/data/postmaster.pid" 2>/dev/null || true)
+        # A server's working directory is its data directory: no other process is ever hit.
+        if [ -n "$pid" ] && [ "$(readlink -- "/proc/$pid/cwd" 2>/dev/null)" = "$(readlink -f -- "$instance/data")" ]; then
+            kill -INT "$pid" || fail "clean" "server $pid of $instance cannot be stopped" "stop it, then run make clean again"
+            timeout 60 tail --pid="$pid" -f /dev/null || fail "clean" "server $pid of $instance does not stop" "see $instance/log"
+        fi
+        sockets=$(sed -n "s/^unix_socket_directories = '\"\(.*\)\"'$/\1/p" "$instance/data/tq.conf" 2>/dev/null || true)
+        case $sockets in /tmp/tq-* | /run/tq-*) rm -rf -- "$sockets" ;; esac
+        rm -rf -- "$instance"
+        say "deleted $instance"
+    done
+    rm -rf -- "$home/venv" "$home"/.*.lock "$home/server" "$home/checkout"
+    say "deleted $home/venv"
+    rmdir -- "$home" 2>/dev/null || say "left $home, which holds other files"
+    if [ "$(readlink -- "$checkout/.venv" 2>/dev/null)" = "$home/venv" ]; then rm -f -- "$checkout/.venv"; fi
+}
+
 home=$(state_home)
 dev=no
 for argument in "$@"; do
     case $argument in
         --home) printf '%s\n' "$home"; exit 0 ;;
+        --clean) clean; exit 0 ;;
         --dev) dev=yes ;;
-        *) printf 'usage: loader/setup.sh [--dev | --home]\n' >&2; exit 2 ;;
+        *) printf 'usage: loader/setup.sh [--dev | --home | --clean]\n' >&2; exit 2 ;;
     esac
 done
 

@@ -301,7 +301,13 @@ def down(instance: Instance) -> bool:
 
 
 def remove(instance: Instance) -> None:
-    """Stops the server and deletes the instance's folder."""
+    """Stops the server and deletes the instance's folder.
+
+    Raises:
+        Problem: the folder is none that tq made; TQ_HOME may be a directory with other things in it.
+    """
+    if instance.port is None:
+        raise Problem("delete", f"{instance.root} is no private cluster", "nothing was deleted")
     down(instance)
     if instance.socket_dir.parent != instance.root:
         shutil.rmtree(instance.socket_dir, ignore_errors=True)

@@ -99,6 +99,13 @@ def test_missing_program_names_its_package(tmp_path: Path, monkeypatch: pytest.M
         cluster.up(Home(tmp_path).instance())
 
 
+def test_folder_that_is_no_cluster_is_not_deleted(tmp_path: Path) -> None:
+    (tmp_path / "papers").mkdir()
+    with pytest.raises(Problem, match="no private cluster"):
+        cluster.remove(Home(tmp_path).instance("papers"))
+    assert (tmp_path / "papers").is_dir()
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root lends an account that may be unable to enter")
 def test_home_that_the_account_cannot_enter_is_said(server: Instance, tmp_path: Path) -> None:
     closed = tmp_path / "closed"

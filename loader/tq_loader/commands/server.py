@@ -25,7 +25,7 @@ def up(instance: str | None, as_json: bool) -> None:
     chosen = find_home().instance(instance)
     with cluster.locked(chosen):
         started = cluster.up(chosen, say)
-        _ensure_database(chosen, say)
+        _ensure_database(chosen)
         from tq_loader import migrate
 
         migrated = not migrate.is_current(chosen.url())
@@ -38,7 +38,7 @@ def up(instance: str | None, as_json: bool) -> None:
         click.echo(f"up: instance {chosen.name} is ready at {chosen.url()}")
 
 
-def _ensure_database(instance: Instance, say: object) -> None:
+def _ensure_database(instance: Instance) -> None:
     import psycopg
 
     with psycopg.connect(instance.url("postgres"), autocommit=True) as connection:
@@ -66,7 +66,7 @@ def down(instance: str | None, as_json: bool, every: bool, delete: bool) -> None
         chosen = home.instance(name)
         with cluster.locked(chosen):
             if delete:
-                if chosen.root.exists():
+                if chosen.port is not None:
                     cluster.remove(chosen)
                     stopped.append(name)
                     said = f"stopped, and {chosen.root} deleted"
