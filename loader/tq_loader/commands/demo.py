@@ -17,38 +17,43 @@ POLICY = "demo/clinic-policy-2024.pdf"
 HANDBOOK = "demo/front-desk-handbook.md"
 LOG = "demo/operations-log-2024.md"
 
-# Heading, what to look at, document, question.
+# Heading, what to look at, document, question, how many of the answers.
 QUESTIONS = (
     (
         "A lookup",
-        "One source, one answer. The quote stands in the PDF, byte for byte, on the page and line named.",
+        "One claim, found twice. The quotes stand in the PDF, byte for byte, on the page and line named.",
         POLICY,
         "How much is the fee for a missed appointment?",
+        1,
     ),
     (
         "A disagreement",
         "The signed policy and the handbook differ. Neither is picked in silence: both are shown with their "
-        "source, the policy first because it was loaded with more weight.",
+        "sources, and a person has to decide.",
         "demo/*",
         "How much notice is needed to cancel an appointment?",
+        2,
     ),
     (
-        "The same fact in different words",
+        "A disagreement in other words",
         "“six weeks” and “2 weeks” are compared as numbers of one unit.",
         "demo/*",
         "How long are unclaimed prescriptions kept at the front desk?",
+        2,
     ),
     (
         "A fact in a long document",
-        "The log has more than 5,000 lines. The walk opens a few nodes of its tree, and the lines of one leaf.",
+        "The log has more than 5,000 lines. The walk opens a few nodes of its tree, and the lines of few leaves.",
         LOG,
-        "When did the vaccine refrigerator at Mill Street fail?",
+        "What did the new vaccine refrigerator cost?",
+        1,
     ),
     (
         "What nothing settles",
         "No document says it, and so no answer does.",
         "demo/*",
         "What does a dental implant cost?",
+        1,
     ),
 )
 
@@ -62,8 +67,8 @@ def command(url: str | None) -> None:
     with connected(url) as connection:
         load(connection, url)
         first: str | None = None
-        for number, (title, remark, doc, question) in enumerate(QUESTIONS, start=2):
-            query = ask(connection, f"{number}. {title}", remark, doc, question)
+        for number, (title, remark, doc, question, most) in enumerate(QUESTIONS, start=2):
+            query = ask(connection, f"{number}. {title}", remark, doc, question, most)
             first = first or query
         outline(connection, f"{len(QUESTIONS) + 2}. The tree of the policy")
         explain(connection, f"{len(QUESTIONS) + 3}. The walk of the first question, explained", first)
@@ -163,13 +168,18 @@ def load(connection: psycopg.Connection[dict[str, Any]], url: str | None) -> Non
 
 
 def ask(
-    connection: psycopg.Connection[dict[str, Any]], title: str, remark: str, doc: str, question: str
+    connection: psycopg.Connection[dict[str, Any]],
+    title: str,
+    remark: str,
+    doc: str,
+    question: str,
+    most: int,
 ) -> str | None:
     """Ask, and show the statement and the answers. Returns the id of the recorded query."""
     from tq_loader.commands import render
 
     headline(title, remark)
-    text = f"SELECT * FROM tq.ask({literal(doc)}, {literal(question)});"
+    text = f"SELECT * FROM tq.ask({literal(doc)}, {literal(question)})\nWHERE rank <= {most};"
     sql(text)
     began = time.monotonic()
     rows = connection.execute(text.encode()).fetchall()
@@ -195,7 +205,8 @@ def outline(connection: psycopg.Connection[dict[str, Any]], title: str) -> None:
     click.echo()
     for row in connection.execute(text.encode()):
         place = f"{row['line_start']}-{row['line_end']}"
-        start = "  " * row["depth"] + (row["title"] or "(no title)")
+        title = row["title"] or ("(whole document)" if row["depth"] == 0 else "(no heading)")
+        start = "  " * row["depth"] + title
         line = f"{place:>9}  {start}"
         summary = (row["summary"] or "").splitlines()
         if row["depth"] > 0 and summary:

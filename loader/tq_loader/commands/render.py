@@ -32,12 +32,18 @@ def width() -> int:
     return min(120, max(80, shutil.get_terminal_size((100, 24)).columns))
 
 
+# Lines of a part that are shown: a method of thirty steps stands in full in --json and in tq.explain.
+MAX_LINES = 9
+
+
 def labelled(label: str, text: str, style: dict[str, Any] | None = None) -> None:
-    """A labelled paragraph, wrapped, its further lines under its first word."""
+    """A labelled paragraph, wrapped, its further lines under its first word; cut where it is very long."""
     start = f"  {label:<9}"
     lines: list[str] = []
     for part in text.splitlines() or [""]:
         lines += textwrap.wrap(part, width() - len(start), break_long_words=False) or [""]
+    if len(lines) > MAX_LINES:
+        lines[MAX_LINES - 1 :] = [f"… ({len(lines) - MAX_LINES + 1} more lines; --json shows them)"]
     for i, line in enumerate(lines):
         head = click.style(start, dim=True) if i == 0 else " " * len(start)
         click.echo(head + (click.style(line, **style) if style else line))
@@ -79,7 +85,7 @@ def answer(row: Row, without: str | None = None) -> None:
     labelled("why", row["why"])
     # The method names what was left out as well; it is shown once, under its own label.
     missing = row["missing"]
-    labelled("how", row["how"].replace(missing, "").rstrip() if missing else row["how"])
+    labelled("how", row["how"].partition(" Left out: ")[0] if missing else row["how"])
     for citation in row["citations"] or []:
         quote(citation)
     if missing and missing != without:
@@ -94,8 +100,8 @@ def quote(citation: Row) -> None:
     """A citation: where it stands, then its words as they stand there."""
     click.echo(click.style("  quote    ", dim=True) + click.style(place(citation), fg="blue"))
     for line in str(citation["quote"]).splitlines():
-        for part in textwrap.wrap(line, width() - 13, break_long_words=False) or [""]:
-            click.echo("           " + click.style("| ", dim=True) + part)
+        for part in textwrap.wrap(line, width() - 6, break_long_words=False) or [""]:
+            click.echo("    " + click.style("| ", dim=True) + part)
 
 
 def place(citation: Row) -> str:
