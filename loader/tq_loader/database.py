@@ -16,7 +16,9 @@ from tq.database.connection import Row, Statement
 @cache
 def _typed(statement: Statement) -> str:
     """The statement with the type of each parameter written out: inside the server the plan knows it."""
-    return re.sub(r"\$(\d+)", lambda match: f"${match[1]}::{statement.types[int(match[1]) - 1]}", statement.sql)
+    return re.sub(
+        r"\$(\d+)", lambda match: f"${match[1]}::{statement.types[int(match[1]) - 1]}", statement.sql
+    )
 
 
 class PsycopgDatabase:

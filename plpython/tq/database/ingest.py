@@ -13,7 +13,8 @@ READ_MESSAGES = Statement(
 )
 SEND_MESSAGES = Statement(
     "SELECT count(*)::int AS n FROM pgmq.send_batch($1::text,"
-    " (SELECT array_agg(u.body::jsonb ORDER BY u.ordinality) FROM unnest($2::text[]) WITH ORDINALITY AS u (body)), $3::int)",
+    " (SELECT array_agg(u.body::jsonb ORDER BY u.ordinality)"
+    " FROM unnest($2::text[]) WITH ORDINALITY AS u (body)), $3::int)",
     ("text", "text[]", "int4"),
 )
 DELETE_MESSAGES = Statement(
@@ -45,8 +46,8 @@ DOCUMENTS = Statement(
     " WHERE d.id = ANY ($1::uuid[])",
     ("text[]",),
 )
-# Always before a document's children are written: FOR NO KEY UPDATE lets their foreign keys through, and whoever decides
-# what follows a step sees what all others have written.
+# Always before a document's children are written: FOR NO KEY UPDATE lets their foreign keys through, and whoever
+# decides what follows a step sees what all others have written.
 LOCK_DOCUMENTS = Statement(
     "SELECT d.id::text AS id, d.status::text AS status, d.started_at::text AS started_at"
     " FROM tq.document AS d WHERE d.id = ANY ($1::uuid[]) ORDER BY d.id FOR NO KEY UPDATE",
@@ -94,6 +95,17 @@ READY = Statement(
     " WHERE d.id = $1::uuid",
     ("text",),
 )
+# What is missing of a document that was converted: windows, leaves, inner nodes.
+HOW_FAR = Statement(
+    "SELECT (SELECT array_agg(w.ordinal ORDER BY w.ordinal) FROM tq.provisional_window AS w"
+    " WHERE w.document_id = d.id AND NOT w.marked) AS windows,"
+    " (SELECT array_agg(n.id::text ORDER BY n.line_start) FROM tq.node AS n"
+    " WHERE n.document_id = d.id AND n.is_leaf AND NOT n.summarised) AS leaves,"
+    " EXISTS (SELECT FROM tq.node AS n WHERE n.document_id = d.id) AS nodes,"
+    " EXISTS (SELECT FROM tq.node AS n WHERE n.document_id = d.id AND n.depth = 0) AS built"
+    " FROM tq.document AS d WHERE d.id = $1::uuid",
+    ("text",),
+)
 OMIT = Statement(
     "INSERT INTO tq.omission (document_id, kind, detail, line_start, line_end, page)"
     " SELECT $1::uuid, o.kind, o.detail, o.line_start, o.line_end, o.page"
@@ -121,7 +133,9 @@ CLEAR_NODES = Statement("DELETE FROM tq.node WHERE document_id = $1::uuid", ("te
 CLEAR_WINDOWS = Statement("DELETE FROM tq.provisional_window WHERE document_id = $1::uuid", ("text",))
 CLEAR_LINES = Statement("DELETE FROM tq.line WHERE document_id = $1::uuid", ("text",))
 CLEAR_TERMS = Statement("DELETE FROM tq.term WHERE document_id = $1::uuid", ("text",))
-CLEAR_OMISSIONS = Statement("DELETE FROM tq.omission WHERE document_id = $1::uuid AND query_id IS NULL", ("text",))
+CLEAR_OMISSIONS = Statement(
+    "DELETE FROM tq.omission WHERE document_id = $1::uuid AND query_id IS NULL", ("text",)
+)
 ADD_LINES = Statement(
     "INSERT INTO tq.line (document_id, line_no, text, kind, level, page, locator)"
     " SELECT $1::uuid, $2 + u.ordinality::int, u.text, u.kind, u.level, u.page, u.locator::jsonb"
@@ -174,19 +188,21 @@ ADD_BOUNDARIES = Statement(
     ("text", "int4[]", "int4[]", "int4[]", "int4[]", "text[]", "int4[]"),
 )
 UNMARKED = Statement(
-    "SELECT EXISTS (SELECT FROM tq.provisional_window AS w WHERE w.document_id = $1::uuid AND NOT w.marked) AS any_left",
+    "SELECT EXISTS (SELECT FROM tq.provisional_window AS w"
+    " WHERE w.document_id = $1::uuid AND NOT w.marked) AS any_left",
     ("text",),
 )
 
 # ---------------------------------------------------------------- cut and build
 
-# A line as two numbers: its length, and the flags of tq.ingest.cut. The characters trimmed are tq.ingest.windows.NOTHING.
+# A line as two numbers: its length, and the flags of tq.ingest.cut. $4 is tq.ingest.windows.NOTHING.
 CUT_LINES = Statement(
     "SELECT array_agg(length(l.text) ORDER BY l.line_no) AS chars, array_agg("
     "CASE WHEN btrim(l.text, $4) = '' THEN 1 ELSE 0 END"
     r" | CASE WHEN right(rtrim(l.text, E' \t\"”’»)]'), 1) IN ('.', '!', '?', '…', '。', '！', '？', '؟', '।', ':', ';')"
     " THEN 2 ELSE 0 END"
-    " | CASE l.kind WHEN 'heading' THEN 4 WHEN 'table' THEN 8 WHEN 'code' THEN 16 ELSE 0 END ORDER BY l.line_no) AS flags"
+    " | CASE l.kind WHEN 'heading' THEN 4 WHEN 'table' THEN 8 WHEN 'code' THEN 16 ELSE 0 END"
+    " ORDER BY l.line_no) AS flags"
     " FROM tq.line AS l WHERE l.document_id = $1::uuid AND l.line_no BETWEEN $2 AND $3",
     ("text", "int4", "int4", "text"),
 )
@@ -257,7 +273,8 @@ ADD_BULLETS = Statement(
     ("text", "text[]", "int4[]", "text[]", "int4[]", "int4[]", "bool[]"),
 )
 DEEPEST_UNSUMMARISED = Statement(
-    "SELECT count(*) > 0 AS any_left, max(n.depth) AS depth FROM tq.node AS n WHERE n.document_id = $1::uuid AND NOT n.summarised",
+    "SELECT count(*) > 0 AS any_left, max(n.depth) AS depth FROM tq.node AS n"
+    " WHERE n.document_id = $1::uuid AND NOT n.summarised",
     ("text",),
 )
 UNSUMMARISED_AT = Statement(

@@ -1,8 +1,8 @@
 """Model calls of ingest: each job is a generator that asks for tasks and is sent their answers; many run at once.
 
-A job knows nothing of the database. It yields a list of tasks that may run side by side, is sent one answer for each, and
-returns its result. An answer carries the driver's error instead of raising it, so that one job's failure ends that job
-alone.
+A job knows nothing of the database. It yields a list of tasks that may run side by side, is sent one answer for each,
+and returns its result. An answer carries the driver's error instead of raising it, so that one job's failure ends that
+job alone.
 """
 
 from __future__ import annotations

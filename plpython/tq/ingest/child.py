@@ -1,8 +1,8 @@
 """The conversion process: untrusted bytes in, JSON lines out, nothing of the server within its reach.
 
-It runs with an empty environment (no model key), without network where the kernel allows, in a session of its own that is
-killed whole. Two threads move bytes; neither knows the database. The caller's thread fetches the bytes to send, waits in
-slices of at most 100 ms and calls `pulse` between them, so that a cancel gets through.
+It runs with an empty environment (no model key), without network where the kernel allows, in a session of its own that
+is killed whole. Threads move the bytes; none knows the database. The caller's thread fetches the bytes to send, waits
+in slices of at most 100 ms and calls `pulse` between them, so that a cancel gets through.
 """
 
 from __future__ import annotations
@@ -70,8 +70,8 @@ _decoder: msgspec.json.Decoder[Output] = msgspec.json.Decoder(Output)
 
 
 def interpreter() -> str:
-    """The Python that has the converters. In the server sys.prefix is not the environment that tq is installed in, so it is
-    what the server was started with (TQ_PYTHON), else found from where this package lies."""
+    """The Python that has the converters. In the server sys.prefix is not the environment that tq is installed in, so
+    it is what the server was started with (TQ_PYTHON), else found from where this package lies."""
     named = os.environ.get("TQ_PYTHON")
     if named:
         return named
@@ -118,7 +118,11 @@ class Conversion:
     """One run of the converter. Use as a context: at its end the process and all it started are gone."""
 
     def __init__(
-        self, argv: Sequence[bytes | str], limits: Limits, fetch: Callable[[int, int], bytes], pulse: Callable[[], None]
+        self,
+        argv: Sequence[bytes | str],
+        limits: Limits,
+        fetch: Callable[[int, int], bytes],
+        pulse: Callable[[], None],
     ) -> None:
         """fetch(offset, size) gives the file's bytes; pulse is called at least every 100 ms and may raise."""
         self._argv = argv
@@ -165,8 +169,8 @@ class Conversion:
                         pipe.close()
 
     def messages(self) -> Iterator[Output]:
-        """What the converter says, up to and including its end. Raises its own error, TQ011 when it crashed, TQ012 when a
-        limit stopped it."""
+        """What the converter says, up to and including its end. Raises its own error, TQ011 when it crashed, TQ012 when
+        a limit stopped it."""
         ended = False
         while (line := self._next()) is not None:
             try:
@@ -231,7 +235,9 @@ class Conversion:
                 "Split the document, or raise the setting convert_memory_mb.",
             )
         if "No module named" in last:
-            return TqError("XX000", "the converter is not installed", last, "Run `make up`; `tq doctor` looks closer.")
+            return TqError(
+                "XX000", "the converter is not installed", last, "Run `make up`; `tq doctor` looks closer."
+            )
         how = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit status {code}"
         return TqError(
             "TQ011",

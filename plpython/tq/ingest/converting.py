@@ -35,11 +35,15 @@ SECONDS_PER_MB = 10
 Command = Callable[[str, str | None, int, int], Sequence[bytes | str]]
 
 
-def installed_converter(name: str, media_type: str | None, memory_mb: int, cpu_seconds: int) -> Sequence[bytes | str]:
+def installed_converter(
+    name: str, media_type: str | None, memory_mb: int, cpu_seconds: int
+) -> Sequence[bytes | str]:
     return child.command(child.interpreter(), name, media_type, memory_mb, cpu_seconds)
 
 
-def convert(session: Session, message: Message, document: Document, command: Command = installed_converter) -> None:
+def convert(
+    session: Session, message: Message, document: Document, command: Command = installed_converter
+) -> None:
     """The whole step. Raises Superseded when the document is no longer ours, TqError when it cannot be converted."""
     model = document.need_model()
     started_at = _start(session, document.id, model)
@@ -72,7 +76,9 @@ def convert(session: Session, message: Message, document: Document, command: Com
                 case child.EndMessage():
                     if output.lines != writer.lines:
                         raise TqError(
-                            "TQ011", "the converter's output is malformed", f"{writer.lines} lines came of {output.lines}"
+                            "TQ011",
+                            "the converter's output is malformed",
+                            f"{writer.lines} lines came of {output.lines}",
                         )
                 case _:
                     pass
@@ -85,7 +91,13 @@ def _start(session: Session, document_id: str, model: Model) -> str:
     """Take the document over; what an earlier attempt wrote goes."""
     session.lock_one(document_id, "pending", "converting")
     rows = session.db.fetch(sql.START_CONVERTING, document_id, model.name)
-    for statement in (sql.CLEAR_NODES, sql.CLEAR_WINDOWS, sql.CLEAR_LINES, sql.CLEAR_TERMS, sql.CLEAR_OMISSIONS):
+    for statement in (
+        sql.CLEAR_NODES,
+        sql.CLEAR_WINDOWS,
+        sql.CLEAR_LINES,
+        sql.CLEAR_TERMS,
+        sql.CLEAR_OMISSIONS,
+    ):
         session.db.fetch(statement, document_id)
     session.db.commit()
     started_at: str = rows[0]["started_at"]
@@ -171,17 +183,25 @@ class _Writer:
             self._omissions.append(
                 Note(
                     "line shown in part",
-                    f"{self._windows.cut_lines} lines are longer than {self._windows.shown} characters; boundaries were "
-                    "looked for in their beginnings only",
+                    f"{self._windows.cut_lines} lines are longer than {self._windows.shown} characters; boundaries "
+                    "were looked for in their beginnings only",
                 )
             )
         session.omit(self._id, self._omissions)
         windows = self._windows.found
         db.fetch(
-            sql.ADD_WINDOWS, self._id, [w[0] for w in windows], [w[1] for w in windows], [w[2] for w in windows]
+            sql.ADD_WINDOWS,
+            self._id,
+            [w[0] for w in windows],
+            [w[1] for w in windows],
+            [w[2] for w in windows],
         )
         db.fetch(sql.CONVERTED, self._id, self.lines, self.title, self._language or "none", self.media_type)
-        marks = [body(self._id, "mark", window=ordinal) for ordinal, window in enumerate(windows, 1) if not window[2]]
+        marks = [
+            body(self._id, "mark", window=ordinal)
+            for ordinal, window in enumerate(windows, 1)
+            if not window[2]
+        ]
         session.send(MODEL, marks or [body(self._id, "cut")])
         session.delete(message.queue, [message.id])
         db.commit()
@@ -226,7 +246,13 @@ class _Writer:
             if sys.byteorder == "big":
                 for numbers in self._terms.values():
                     numbers.byteswap()
-            db.fetch(sql.ADD_TERMS, self._id, self._stretches, ordered, [self._terms[term].tobytes() for term in ordered])
+            db.fetch(
+                sql.ADD_TERMS,
+                self._id,
+                self._stretches,
+                ordered,
+                [self._terms[term].tobytes() for term in ordered],
+            )
             self._terms = {}
 
 

@@ -4,8 +4,8 @@ Rules, in their order:
   1. A stretch begins at every boundary, and a table of some size is a stretch of its own.
   2. Headings without text go with what follows them, unless a section of the same or a higher level follows.
   3. A stretch longer than leaf_max_chars is cut at its best lines into even parts (recorded).
-  4. Neighbours shorter than leaf_min_chars are merged, never across a heading (recorded). Only sections that hold next to
-     nothing merge with their like: lists that look like headings would else become a leaf a line.
+  4. Neighbours shorter than leaf_min_chars are merged, never across a heading (recorded). Only sections that hold next
+     to nothing merge with their like: lists that look like headings would else become a leaf a line.
 """
 
 from __future__ import annotations
@@ -165,7 +165,9 @@ def _tables(document: _Document, fit: Fit) -> list[tuple[int, int]]:
     return found
 
 
-def _with_headings(document: _Document, stretches: list[Leaf], boundaries: Mapping[int, Boundary]) -> list[Leaf]:
+def _with_headings(
+    document: _Document, stretches: list[Leaf], boundaries: Mapping[int, Boundary]
+) -> list[Leaf]:
     found: list[Leaf] = []
     above: Leaf | None = None  # headings that wait for their text
     lowest = 0  # level of the last of them
@@ -272,14 +274,21 @@ def _may_merge(before: Leaf, after: Leaf, fit: Fit) -> bool:
 
 def _merge(before: Leaf, after: Leaf, notes: list[Note]) -> Leaf:
     note = Note(
-        "merged", f"lines {before.start} to {after.end} hold short neighbours that share one leaf", before.start, after.end
+        "merged",
+        f"lines {before.start} to {after.end} hold short neighbours that share one leaf",
+        before.start,
+        after.end,
     )
     if notes and notes[-1].start == before.start:
         notes[-1] = note
     else:
         notes.append(note)
     return replace(
-        before, end=after.end, chars=before.chars + after.chars, title=before.title or after.title, blank=before.blank and after.blank
+        before,
+        end=after.end,
+        chars=before.chars + after.chars,
+        title=before.title or after.title,
+        blank=before.blank and after.blank,
     )
 
 
@@ -291,7 +300,9 @@ def _bounded(notes: list[Note]) -> list[Note]:
     return [*notes[:NOTES], Note(rest[0].kind, f"{len(rest)} more {what}", rest[0].start, rest[-1].end)]
 
 
-def openings(leaf_start: int, leaf_end: int, headings: Sequence[Boundary], lines: Sequence[int]) -> list[Boundary]:
+def openings(
+    leaf_start: int, leaf_end: int, headings: Sequence[Boundary], lines: Sequence[int]
+) -> list[Boundary]:
     """The sections that a leaf opens, outermost first: its headings from the first on, each deeper than the one before.
 
     headings: boundaries with a level, ascending; lines: their line numbers.

@@ -26,7 +26,7 @@ STATUS = {"mark": "marking", "summarise": "summarising", "rollup": "building"}
 
 @dataclass(slots=True)
 class Job:
-    """A message whose step calls a model, with what it is shown. `fall_back` gives a marked result without the model."""
+    """A message whose step calls a model, with what it is shown. `fall_back`: a marked result without the model."""
 
     message: Message
     document: Document
@@ -71,7 +71,9 @@ def _ranges(wanted: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
     return merged
 
 
-def _lines(session: Session, document: Document, ranges: Iterable[tuple[int, int]], chars: int) -> dict[int, Line]:
+def _lines(
+    session: Session, document: Document, ranges: Iterable[tuple[int, int]], chars: int
+) -> dict[int, Line]:
     found: dict[int, Line] = {}
     for start, end in _ranges(ranges):
         for row in session.db.fetch(sql.LINES, document.id, start, end, chars):
@@ -82,7 +84,9 @@ def _lines(session: Session, document: Document, ranges: Iterable[tuple[int, int
 def _marks(session: Session, messages: Sequence[Message], document: Document, model: Model) -> list[Job]:
     wanted = {message.window + offset for message in messages for offset in (-1, 0, 1)}
     windows = {row["ordinal"]: row for row in session.db.fetch(sql.WINDOWS, document.id, sorted(wanted))}
-    due = [message for message in messages if message.window in windows and not windows[message.window]["marked"]]
+    due = [
+        message for message in messages if message.window in windows and not windows[message.window]["marked"]
+    ]
     near = {message.window + offset for message in due for offset in (-1, 0, 1)} & windows.keys()
     lines = _lines(
         session,
@@ -93,7 +97,9 @@ def _marks(session: Session, messages: Sequence[Message], document: Document, mo
 
     def of(ordinal: int) -> list[Line]:
         row = windows.get(ordinal)
-        return [] if row is None else [lines[number] for number in range(row["line_start"], row["line_end"] + 1)]
+        return (
+            [] if row is None else [lines[number] for number in range(row["line_start"], row["line_end"] + 1)]
+        )
 
     jobs: list[Job] = []
     for message in due:
@@ -179,9 +185,18 @@ def _write_marks(session: Session, document_id: str, jobs: Sequence[Job]) -> Non
             for boundary in marked.boundaries
         ]
         if marked.fallback:
-            notes.append(Note("boundaries not marked", f"the model failed here; headings alone were used: {marked.fallback}", start, end))
+            notes.append(
+                Note(
+                    "boundaries not marked",
+                    f"the model failed here; headings alone were used: {marked.fallback}",
+                    start,
+                    end,
+                )
+            )
     if rows:
-        session.db.fetch(sql.ADD_BOUNDARIES, document_id, *(list(column) for column in zip(*rows, strict=True)))
+        session.db.fetch(
+            sql.ADD_BOUNDARIES, document_id, *(list(column) for column in zip(*rows, strict=True))
+        )
     session.omit(document_id, notes)
     if not session.db.fetch(sql.UNMARKED, document_id)[0]["any_left"]:
         session.send(MODEL, [body(document_id, "cut")])
@@ -191,7 +206,10 @@ def _write_summaries(session: Session, document_id: str, jobs: Sequence[Job]) ->
     of_node = {job.message.node: job for job in jobs}
     ids = sorted(of_node)
     summaries: dict[str, Summary] = {node: of_node[node].result for node in ids}
-    tokens = [of_node[node].model.tokens(sum(len(bullet.text) for bullet in summaries[node].bullets)) for node in ids]
+    tokens = [
+        of_node[node].model.tokens(sum(len(bullet.text) for bullet in summaries[node].bullets))
+        for node in ids
+    ]
     fresh = session.db.fetch(
         sql.SET_SUMMARISED, document_id, ids, [summaries[node].title for node in ids], tokens
     )
@@ -220,7 +238,14 @@ def _notes(summaries: Sequence[Summary]) -> list[Note]:
         if summary.fallback is not None:
             start = min((bullet.line_start for bullet in summary.bullets), default=None)
             end = max((bullet.line_end for bullet in summary.bullets), default=None)
-            notes.append(Note("not summarised", f"the model failed here; an extract stands in: {summary.fallback}", start, end))
+            notes.append(
+                Note(
+                    "not summarised",
+                    f"the model failed here; an extract stands in: {summary.fallback}",
+                    start,
+                    end,
+                )
+            )
     return notes
 
 

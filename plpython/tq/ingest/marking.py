@@ -19,7 +19,9 @@ class Marked:
     fallback: str | None = None  # why the model's marks are not there
 
 
-def mark(previous: Sequence[Line], current: Sequence[Line], following: Sequence[Line], language: str) -> Asking:
+def mark(
+    previous: Sequence[Line], current: Sequence[Line], following: Sequence[Line], language: str
+) -> Asking:
     """A job that returns Marked."""
     reply: MarkReply = yield from ask_one(
         lambda rejected: Mark(previous, current, following, language=language, rejected=rejected)
@@ -27,7 +29,10 @@ def mark(previous: Sequence[Line], current: Sequence[Line], following: Sequence[
     texts = {line.number: line.text for line in current}
     found: dict[int, Boundary] = {}
     for boundary in reply.boundaries:
-        found.setdefault(boundary.line, Boundary(boundary.line, _title(boundary.title, boundary.line, texts), boundary.level))
+        found.setdefault(
+            boundary.line,
+            Boundary(boundary.line, _title(boundary.title, boundary.line, texts), boundary.level),
+        )
     return Marked(sorted(found.values(), key=lambda boundary: boundary.line_no))
 
 

@@ -99,7 +99,9 @@ class Failure:
         if isinstance(detail, str) and detail:
             text = f"{text}: {detail}"
         hint = getattr(diagnosis, "message_hint", None) or getattr(error, "hint", None)
-        return cls(str(code) if known else "XX000", _bounded(text), _bounded(hint) if isinstance(hint, str) else None)
+        return cls(
+            str(code) if known else "XX000", _bounded(text), _bounded(hint) if isinstance(hint, str) else None
+        )
 
 
 def backoff(attempt: int) -> int:

@@ -46,8 +46,8 @@ class _Node:
 def roll_up(leaves: Sequence[Leaf], headings: Sequence[Boundary], fan_out: int) -> list[Parent]:
     """The parents, children before their parents, the root last; none where a single leaf is the root.
 
-    leaves, headings (boundaries with a level): ascending. Depth grows with the logarithm of the number of leaves, and by
-    at most one for every level of headings.
+    leaves, headings (boundaries with a level): ascending. Depth grows with the logarithm of the number of leaves, and
+    by at most one for every level of headings.
     """
     if fan_out < 2:
         raise ValueError(f"fan_out must be at least 2, not {fan_out}")
@@ -80,7 +80,9 @@ def _build(section: _Section, fan_out: int, parents: list[Parent]) -> _Node:
     for item in section.items:
         nodes.append(_Node(item.id, item.title) if isinstance(item, Leaf) else _build(item, fan_out, parents))
     while len(nodes) > fan_out:
-        nodes = [_parent(group, _span(group), None, parents) for group in _even(nodes, -(-len(nodes) // fan_out))]
+        nodes = [
+            _parent(group, _span(group), None, parents) for group in _even(nodes, -(-len(nodes) // fan_out))
+        ]
     if len(nodes) == 1:
         return _Node(nodes[0].id, section.title or nodes[0].title)
     return _parent(nodes, section.title, section.level or None, parents)

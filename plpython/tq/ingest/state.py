@@ -108,7 +108,12 @@ class Session:
     def hide(self, queue: str, ids: Sequence[int], seconds: int | None = None) -> None:
         """Keep messages from other workers for the visibility timeout, from now on."""
         if ids:
-            self.db.fetch(sql.HIDE_MESSAGES, queue, list(ids), self.settings.visibility_seconds if seconds is None else seconds)
+            self.db.fetch(
+                sql.HIDE_MESSAGES,
+                queue,
+                list(ids),
+                self.settings.visibility_seconds if seconds is None else seconds,
+            )
 
     def omit(self, document_id: str, notes: Sequence[Note]) -> None:
         if notes:

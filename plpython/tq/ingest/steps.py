@@ -1,4 +1,5 @@
-"""The steps that call no model: cut, build, finish. Each is one transaction, decided under the document's row lock."""
+"""The steps that call no model: cut, build, finish, and taking up again what failed. Each is one transaction, decided
+under the document's row lock. Documents are locked before messages, everywhere: a cancel does the same."""
 
 from __future__ import annotations
 
@@ -20,9 +21,14 @@ def cut_document(session: Session, message: Message, document: Document) -> None
     """Leaves at the boundaries, and a message for each that has something to read."""
     model = document.need_model()
     db = session.db
-    session.delete(message.queue, [message.id])  # held until the end of the transaction: nobody else can read it
     session.lock_one(document.id, "marking")
-    if db.fetch(sql.UNMARKED, document.id)[0]["any_left"] or db.fetch(sql.ANY_NODES, document.id)[0]["any_left"]:
+    session.delete(
+        message.queue, [message.id]
+    )  # locked until the end of the transaction: nobody else can read it
+    if (
+        db.fetch(sql.UNMARKED, document.id)[0]["any_left"]
+        or db.fetch(sql.ANY_NODES, document.id)[0]["any_left"]
+    ):
         raise Superseded
     costs, flags = _lines(session, document)
     boundaries = {
@@ -51,7 +57,9 @@ def cut_document(session: Session, message: Message, document: Document) -> None
 
 def _summaries(document_id: str, ids: list[str], leaves: list[Leaf]) -> list[str]:
     return [
-        body(document_id, "summarise", node=node) for node, leaf in zip(ids, leaves, strict=True) if not leaf.blank
+        body(document_id, "summarise", node=node)
+        for node, leaf in zip(ids, leaves, strict=True)
+        if not leaf.blank
     ]
 
 
@@ -62,7 +70,9 @@ def _lines(session: Session, document: Document) -> tuple[array[int], bytearray]
     for start in range(1, document.line_count + 1, LINES_AT_ONCE):
         row = session.db.fetch(sql.CUT_LINES, document.id, start, start + LINES_AT_ONCE - 1, NOTHING)[0]
         flags.extend(row["flags"])
-        costs.extend(cost(chars, bool(flag & BLANK)) for chars, flag in zip(row["chars"], row["flags"], strict=True))
+        costs.extend(
+            cost(chars, bool(flag & BLANK)) for chars, flag in zip(row["chars"], row["flags"], strict=True)
+        )
     return costs, flags
 
 
@@ -70,8 +80,8 @@ def build_document(session: Session, message: Message, document: Document) -> No
     """The nodes above the leaves, and messages for the deepest of them."""
     model = document.need_model()
     db = session.db
-    session.delete(message.queue, [message.id])
     session.lock_one(document.id, "summarising")
+    session.delete(message.queue, [message.id])
     if db.fetch(sql.DEEPEST_UNSUMMARISED, document.id)[0]["any_left"]:
         raise Superseded
     leaves = [
@@ -79,7 +89,8 @@ def build_document(session: Session, message: Message, document: Document) -> No
         for row in db.fetch(sql.LEAVES, document.id)
     ]
     headings = [
-        Boundary(row["line_no"], row["title"], row["level"]) for row in db.fetch(sql.BOUNDARIES, document.id, True)
+        Boundary(row["line_no"], row["title"], row["level"])
+        for row in db.fetch(sql.BOUNDARIES, document.id, True)
     ]
     parents = roll_up(leaves, headings, model.fit.fan_out)
     above = {child: parent.id for parent in parents for child in parent.children}
@@ -113,12 +124,43 @@ def send_next_level(session: Session, document_id: str, done_depth: int | None =
 def finish_document(session: Session, message: Message, document: Document) -> None:
     """Ready: the constraints are verified at this commit, and this version becomes current."""
     db = session.db
-    session.delete(message.queue, [message.id])
     db.fetch(sql.LOCK_VERSIONS, document.id)
     session.lock_one(document.id, "building")
+    session.delete(message.queue, [message.id])
     if db.fetch(sql.DEEPEST_UNSUMMARISED, document.id)[0]["any_left"]:
         raise Superseded
     db.fetch(sql.RETIRE_OLDER, document.id)
     db.fetch(sql.READY, document.id)
     session.notify(document.id)
+    db.commit()
+
+
+def resume_document(session: Session, message: Message, document: Document) -> None:
+    """A document that was converted before, and then failed or was cancelled: on from where it was. What is done stays
+    done, so that only the missing part is paid again."""
+    db = session.db
+    session.lock_one(document.id, "pending")
+    session.delete(message.queue, [message.id])
+    state = db.fetch(sql.HOW_FAR, document.id)[0]
+    if state["windows"]:
+        status, bodies = (
+            "marking",
+            [body(document.id, "mark", window=ordinal) for ordinal in state["windows"]],
+        )
+    elif not state["nodes"]:
+        status, bodies = "marking", [body(document.id, "cut")]
+    elif state["leaves"]:
+        status, bodies = (
+            "summarising",
+            [body(document.id, "summarise", node=node) for node in state["leaves"]],
+        )
+    elif not state["built"]:
+        status, bodies = "summarising", [body(document.id, "build")]
+    else:
+        status, bodies = "building", []
+    db.fetch(sql.SET_STATUS, document.id, status)
+    if bodies:
+        session.send(MODEL, bodies)
+    else:
+        send_next_level(session, document.id)
     db.commit()

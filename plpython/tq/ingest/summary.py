@@ -1,8 +1,8 @@
 """Second run: one node's bullets, each checked against its own lines.
 
-A leaf's items are its lines, a parent's the bullets of its children. What does not fit one call is read in several, whose
-bullets are then read in turn. A bullet that says what its items do not say goes back once with the reason, and is then
-replaced by a verbatim line.
+A leaf's items are its lines, a parent's the bullets of its children. What does not fit one call is read in several,
+whose bullets are then read in turn. A bullet that says what its items do not say goes back once with the reason, and is
+then replaced by a verbatim line.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ class Summary:
 
 
 def leaf_items(lines: Iterable[Line], piece_chars: int) -> list[Item]:
-    """What a leaf shows: its lines with something to read; a long line in pieces under one number. Repeated page headers
-    and footers only where there is nothing else."""
+    """What a leaf shows: its lines with something to read; a long line in pieces under one number. Repeated page
+    headers and footers only where there is nothing else."""
     readable = [line for line in lines if not is_nothing(line.text)]
     shown = [line for line in readable if line.kind != "furniture"] or readable
     items: list[Item] = []
@@ -50,7 +50,9 @@ def leaf_items(lines: Iterable[Line], piece_chars: int) -> list[Item]:
             for start, end in pieces(line.text, piece_chars):
                 if not is_nothing(line.text[start:end]):
                     items.append(
-                        Item(line.number, line.text[start:end], line.number, line.number, line.kind, line.level)
+                        Item(
+                            line.number, line.text[start:end], line.number, line.number, line.kind, line.level
+                        )
                     )
     return items
 
@@ -100,7 +102,12 @@ class _Call:
 
     def task(self) -> Task[Any]:
         return Summarise(
-            self._items, self._fit.bullets, self._fit.bullet_chars, self._heading, self._language, self._rejected
+            self._items,
+            self._fit.bullets,
+            self._fit.bullet_chars,
+            self._heading,
+            self._language,
+            self._rejected,
         )
 
     def take(self, answer: Answer) -> None:
@@ -122,7 +129,9 @@ class _Call:
             self._sent_back = True
             self._rejected += reasons
             return
-        self.bullets = _distinct(self._bullet(bullet, items, bool(absent)) for bullet, items, absent in checked)
+        self.bullets = _distinct(
+            self._bullet(bullet, items, bool(absent)) for bullet, items, absent in checked
+        )
         self.title = self._title(reply.title)
         self.done = True
 

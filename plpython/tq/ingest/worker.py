@@ -18,7 +18,7 @@ from tq.ingest.converting import Command, convert, installed_converter
 from tq.ingest.jobs import Job
 from tq.ingest.messages import CONVERT, DEAD, MODEL, Failure, Malformed, Message, backoff, buried, parse
 from tq.ingest.state import Document, Session, Settings, Superseded
-from tq.ingest.steps import build_document, cut_document, finish_document
+from tq.ingest.steps import build_document, cut_document, finish_document, resume_document
 from tq.model.driver import Driver, open_driver
 from tq.model.limits import Model
 
@@ -61,7 +61,7 @@ class Worker:
         driver_of: Callable[[Model], Driver] = open_driver,
         stopped: Callable[[], bool] = lambda: False,
     ) -> None:
-        """driver_of and converter: what calls the model and what starts the conversion; stopped: whether to end early."""
+        """driver_of, converter: what calls the model, what starts the conversion; stopped: whether to end early."""
         self._db = db
         self._session = Session(db, self._beat)
         self._converter = converter
@@ -77,8 +77,8 @@ class Worker:
     # ------------------------------------------------------------ the loop
 
     def run(self, seconds: float, until_empty: bool = False) -> int:
-        """Work for so long. until_empty: end as soon as no message is left, those in flight or deferred included. Returns
-        the number of messages that came to an end."""
+        """Work for so long. until_empty: end as soon as no message is left, those in flight or deferred included.
+        Returns the number of messages that came to an end."""
         self._deadline = time.monotonic() + seconds
         self._latest = self._deadline + GRACE_SECONDS
         self._last_beat = self._last_hide = time.monotonic()
@@ -126,7 +126,9 @@ class Worker:
     def _hide(self) -> None:
         self._last_hide = time.monotonic()
         for queue in (CONVERT, MODEL):
-            self._session.hide(queue, [message.id for message in self._held.values() if message.queue == queue])
+            self._session.hide(
+                queue, [message.id for message in self._held.values() if message.queue == queue]
+            )
 
     # ------------------------------------------------------------ reading
 
@@ -139,11 +141,15 @@ class Worker:
             try:
                 message = parse(queue, row["msg_id"], row["read_ct"], row["body"])
             except Malformed as reason:
-                self._bury(buried(queue, row["msg_id"], row["read_ct"], row["body"]), Failure("22023", str(reason)))
+                self._bury(
+                    buried(queue, row["msg_id"], row["read_ct"], row["body"]), Failure("22023", str(reason))
+                )
                 continue
             if message.attempt > self._session.settings.max_attempts:
                 # Only a worker that died, or that took longer than it said, leaves a message like this behind.
-                self._bury(message, Failure("XX000", "the step was begun again and again and never came to an end"))
+                self._bury(
+                    message, Failure("XX000", "the step was begun again and again and never came to an end")
+                )
                 continue
             self._held[queue, message.id] = message
             found.append(message)
@@ -166,7 +172,10 @@ class Worker:
         document = self._documents([message]).get(message.document_id)
         if document is None or document.status not in ("pending", "converting"):
             raise Superseded
-        convert(self._session, message, document, self._converter)
+        if document.status == "pending" and document.line_count:
+            resume_document(self._session, message, document)
+        else:
+            convert(self._session, message, document, self._converter)
 
     def _documents(self, messages: Iterable[Message]) -> dict[str, Document]:
         documents = self._session.documents(message.document_id for message in messages)
@@ -256,7 +265,12 @@ class Worker:
                     self._write(done)
                     done = []
                     began = time.monotonic()
-                    if driver.waits and self._in_time() and not waiting and pool.in_flight < model.concurrency:
+                    if (
+                        driver.waits
+                        and self._in_time()
+                        and not waiting
+                        and pool.in_flight < model.concurrency
+                    ):
                         waiting += self._more(model, model.concurrency - pool.in_flight)
                     fill()
         except _Late:
@@ -307,8 +321,8 @@ class Worker:
         self._ended(job.message for job in jobs)
 
     def _model_failed(self, job: Job, error: Exception, done: list[Job]) -> None:
-        """The model failed at one window or node. Too busy or down: later. Anything else, at the end of the attempts: the
-        step is done without the model, and marked."""
+        """The model failed at one window or node. Too busy or down: later. Anything else, at the end of the attempts:
+        the step is done without the model, and marked."""
         failure = Failure.of(error)
         last = job.message.attempt >= self._session.settings.max_attempts or failure.sqlstate == "TQ104"
         if failure.sqlstate in ("TQ101", "TQ102", "TQ020", "TQ021") or not last:
@@ -396,7 +410,10 @@ def begin_work(db: Database, seconds: int | None, until_empty: bool | None) -> i
     """The body of tq.work(). Raises TQ021 for a time that is none, and 2D000 where it may not commit."""
     if seconds is None or seconds < 0:
         raise TqError(
-            "TQ021", "invalid value for the argument seconds", f"it is {seconds}", "Give a number of seconds, 0 or more."
+            "TQ021",
+            "invalid value for the argument seconds",
+            f"it is {seconds}",
+            "Give a number of seconds, 0 or more.",
         )
     try:
         db.commit()
