@@ -102,7 +102,6 @@ def _claim(visit: Visit, subject: Subject, reply: ReadReply, citations: list[Cit
         citations=citations,
         visits=[visit],
         fit=min(max(fit, 0.0), 1.0),
-        terms=tuple(terms(what, source.language)),
     )
 
 

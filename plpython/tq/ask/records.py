@@ -200,7 +200,6 @@ class Claim:
     citations: list[Citation]
     visits: list[Visit]
     fit: float
-    terms: tuple[str, ...]  # of what, in order
     ranking: dict[str, float] = field(default_factory=dict)
     contradicts: list[Claim] = field(default_factory=list)
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from tq.ask.records import Claim, Strategy
 from tq.text.facts import negations
 from tq.text.quantities import Quantity, comparable, quantities, same_quantity
+from tq.text.tokens import terms
 
 MAX_PAIRS = 20  # compared a question
 MAX_CLAIMS = 100  # looked at in pairs
@@ -21,18 +22,23 @@ Pair = tuple[int, int]
 @dataclass(frozen=True, slots=True)
 class _Gist:
     text: str
-    terms: frozenset[str]
+    terms: frozenset[str]  # without those of the quantities
     quantities: tuple[Quantity, ...]
     denials: int
 
 
 def _gist(claim: Claim) -> _Gist:
     folded = unicodedata.normalize("NFKC", claim.what).casefold()
-    words = "".join(char if char.isalnum() else " " for char in folded).split()
+    plain = "".join(char if char.isalnum() else " " for char in folded).split()
+    found = tuple(quantities(claim.what))
+    # "24 hours" and "1 day" are the same quantity in other words: what else is said is compared without them.
+    rest = claim.what
+    for quantity in reversed(found):
+        rest = rest[: quantity.start] + " " + rest[quantity.end :]
     return _Gist(
-        " ".join(words),
-        frozenset(claim.terms),
-        tuple(quantities(claim.what)),
+        " ".join(plain),
+        frozenset(terms(rest, claim.citations[0].source.language)),
+        found,
         len(negations(claim.what)) % 2,
     )
 
@@ -53,7 +59,7 @@ def _same(first: _Gist, second: _Gist) -> bool:
             return False
         rest.remove(match)
     union = first.terms | second.terms
-    return bool(union) and len(first.terms & second.terms) >= SAME_TERMS * len(union)
+    return len(first.terms & second.terms) >= SAME_TERMS * len(union)
 
 
 def _differ(first: _Gist, second: _Gist) -> bool:
