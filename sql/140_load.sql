@@ -209,8 +209,11 @@ BEGIN
         PERFORM pgmq.send('tq_convert'::text, jsonb_build_object('document_id', id)) FROM unnest(mine) AS id;
     ELSIF verb = 'cancel' THEN
         UPDATE tq.document AS d SET status = 'failed', sqlstate = '57014', error = 'cancelled', hint = NULL,
-            failed_step = (tq_private.document_progress(d)).step, finished_at = now()
+            failed_step = (tq_private.document_progress(d)).step, finished_at = clock_timestamp()
         WHERE d.id = ANY (mine);
+        PERFORM pg_notify('tq_document', jsonb_build_object('document_id', d.id, 'name', d.name, 'version', d.version,
+                                                            'status', d.status)::text)
+        FROM tq.document AS d WHERE d.id = ANY (mine);
     ELSE
         DELETE FROM tq.document AS d WHERE d.id = ANY (mine);
         -- A name whose current version is gone falls back to its newest that is ready.

@@ -116,7 +116,8 @@ BEGIN
               resolve_documents resolve_document summary invalid_argument check_named may_change
               ask_walk ask_record select_walk plain_message raise_plain known_query line_range'),
             ('tq_private', 'tq_loader', 'store_document change_documents'),
-            ('tq_private', 'tq_worker', 'build_tree')
+            ('tq_private', 'tq_worker', 'build_tree'),
+            ('tq_private', 'tq_admin', 'need_cron')
         ) AS g (nsp, roles, names)
         CROSS JOIN LATERAL (SELECT g.nsp) AS n
         CROSS JOIN LATERAL regexp_split_to_table(g.names, '\s+') AS s (name)
@@ -128,7 +129,7 @@ BEGIN
     END LOOP;
 END $$;
 
--- The queues: workers read and write them, the owner sends on behalf of whoever loads.
+-- What others installed. The queues: workers read and write them, the owner sends on behalf of whoever loads.
 DO $$
 DECLARE
     r record;
@@ -142,4 +143,7 @@ BEGIN
                        CASE r.relkind WHEN 'S' THEN 'USAGE' ELSE 'SELECT, INSERT, UPDATE, DELETE' END,
                        CASE r.relkind WHEN 'S' THEN 'SEQUENCE' ELSE 'TABLE' END, r.name);
     END LOOP;
+    IF to_regnamespace('cron') IS NOT NULL THEN
+        GRANT USAGE ON SCHEMA cron TO tq_admin;
+    END IF;
 END $$;

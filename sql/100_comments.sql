@@ -1,0 +1,74 @@
+-- What each schema, type and table is: \dn+, \dT+ and \d+ show it. Functions and views carry theirs beside their text.
+
+COMMENT ON SCHEMA tq IS 'Answers from documents: what users call and read.';
+COMMENT ON SCHEMA tq_private IS 'What tq is made of; no contract, may change with any version.';
+
+COMMENT ON TYPE tq.document_status IS 'The steps of a document''s life, in order; failed may come from any.';
+COMMENT ON TYPE tq.answer_row IS 'What tq.ask returns: one answer with its what, why and how.';
+
+COMMENT ON TABLE tq.document IS 'Documents: one row is one version of one named source.';
+COMMENT ON COLUMN tq.document.current IS 'The version that answers for the name; it is ready.';
+COMMENT ON COLUMN tq.document.sha256 IS 'Digest of the bytes, and where tq.blob keeps them.';
+COMMENT ON COLUMN tq.document.media_type IS 'As given to tq.load, then as the conversion found it.';
+COMMENT ON COLUMN tq.document.language IS 'Language whose word stems the line index holds; none where there are none.';
+COMMENT ON COLUMN tq.document.line_count IS 'NULL until the conversion is through.';
+COMMENT ON COLUMN tq.document.model IS 'Model that read it; NULL for the setting model.';
+COMMENT ON COLUMN tq.document.source_weight IS 'What the business says of the source: 1 is usual, more ranks higher.';
+COMMENT ON COLUMN tq.document.effective_on IS 'The day from which the document holds.';
+COMMENT ON COLUMN tq.document.owner IS 'Role that loaded it; may read, replace and remove it.';
+COMMENT ON COLUMN tq.document.sqlstate IS 'Code of the error of a failed document.';
+COMMENT ON COLUMN tq.document.revision IS 'Rises whenever lines or tree change; serialises those who change them.';
+
+COMMENT ON TABLE tq.blob IS 'Bytes of loaded files by their digest, each once.';
+COMMENT ON TABLE tq.possible_query IS 'The questions a document should be able to answer, as its owner wrote.';
+
+COMMENT ON TABLE tq.line IS 'Lines of documents, 1, 2, 3 … without a gap: what is numbered and cited.';
+COMMENT ON COLUMN tq.line.kind IS 'text, heading, table (a row), code, or furniture (a page''s repeated head or foot).';
+COMMENT ON COLUMN tq.line.level IS 'Level of a heading, 1 to 6.';
+COMMENT ON COLUMN tq.line.page IS 'Page of the file, counted from 1; NULL where there are no pages.';
+COMMENT ON COLUMN tq.line.locator IS 'Where the line stands: for a PDF its box in points from the top left.';
+
+COMMENT ON TABLE tq.term IS 'The line index: in which lines of a document a term stands.';
+COMMENT ON COLUMN tq.term.stretch IS 'Which stretch of lines, in order; a long document has many.';
+COMMENT ON COLUMN tq.term.line_nos IS 'Line numbers, ascending, each four bytes, the lowest first.';
+
+COMMENT ON TABLE tq.provisional_window IS 'First run: equal stretches of lines, each read with its neighbours.';
+COMMENT ON TABLE tq.boundary IS 'First run: lines at which a new context begins.';
+
+COMMENT ON TABLE tq.node IS 'The summary trees; leaves cover lines, a parent covers its children.';
+COMMENT ON COLUMN tq.node.target_node_id IS 'The parent; NULL at the root.';
+COMMENT ON COLUMN tq.node.depth IS '0 at the root; NULL until the tree is built.';
+COMMENT ON COLUMN tq.node.line_start IS 'First line, inclusive.';
+COMMENT ON COLUMN tq.node.line_end IS 'Last line, inclusive.';
+COMMENT ON COLUMN tq.node.token_count IS 'Tokens of a leaf''s lines, or of another node''s summary.';
+COMMENT ON COLUMN tq.node.summarised IS 'Whether its bullets are written.';
+
+COMMENT ON TABLE tq.bullet IS 'Summaries: each bullet one fact, with the lines it came from.';
+COMMENT ON COLUMN tq.bullet.fallback IS 'A verbatim line in place of a bullet that did not pass its check.';
+
+COMMENT ON TABLE tq.setting IS 'Every number and switch that is not a model''s or a strategy''s.';
+COMMENT ON TABLE tq.model IS 'Models: driver, limits, prices. All sizes derive from here.';
+COMMENT ON COLUMN tq.model.input_tokens IS 'What one call may read.';
+COMMENT ON COLUMN tq.model.output_tokens IS 'What one call may write.';
+COMMENT ON COLUMN tq.model.concurrency IS 'Calls at once.';
+COMMENT ON COLUMN tq.model.delay_ms IS 'Waits so long before each reply: for measurements.';
+COMMENT ON COLUMN tq.model.input_price IS 'Money for a million tokens read.';
+COMMENT ON COLUMN tq.model.output_price IS 'Money for a million tokens written.';
+
+COMMENT ON TABLE tq.strategy IS 'Use cases: what is asked of the core, and how results are shown.';
+COMMENT ON COLUMN tq.strategy.top_n IS 'How many answers are shown; the rest is counted and held back.';
+COMMENT ON COLUMN tq.strategy.documents IS 'How many documents one question searches at most.';
+COMMENT ON COLUMN tq.strategy.routes IS 'How many routes go down at once.';
+COMMENT ON COLUMN tq.strategy.rereads IS 'How often a node is read again after a reply off the list.';
+COMMENT ON COLUMN tq.strategy.evidence IS 'line: answers rest on source lines; summary: a summary is enough.';
+COMMENT ON COLUMN tq.strategy.reasoning_rules IS 'What counts as a valid reason, in words; shown at every read.';
+COMMENT ON COLUMN tq.strategy.on_error IS 'raise, or row: a row with the certainty failed.';
+
+COMMENT ON TABLE tq.query IS 'Questions that were asked, each with its plan.';
+COMMENT ON COLUMN tq.query.document IS 'The argument doc as it was given; NULL for the whole scope.';
+COMMENT ON TABLE tq.route IS 'The ways a question took down the trees.';
+COMMENT ON TABLE tq.read IS 'Nodes shown to the model on a route, and what it chose.';
+COMMENT ON TABLE tq.answer IS 'Answers of questions, shown and held back.';
+COMMENT ON TABLE tq.citation IS 'Quotes that answers rest on, with their lines.';
+COMMENT ON TABLE tq.omission IS 'What was left out, of a document or of an answer, and why.';
+COMMENT ON TABLE tq.model_call IS 'Calls of models: tokens and time, counted by step.';

@@ -1,0 +1,198 @@
+"""Rights are PostgreSQL's own: what each role may do, sees, and is refused."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import psycopg
+import pytest
+
+Connection = psycopg.Connection[Any]
+As = Callable[[str], Connection]
+
+MEMBERS = {
+    "reader": ["tq_reader"],
+    "loader": ["tq_loader"],
+    "second": ["tq_loader"],
+    "worker": ["tq_worker"],
+    "admin": ["tq_admin"],
+    "nobody": [],
+}
+TEXT = """# Cancelling
+
+This is the policy of the clinic, and it is for all of the staff and for those who come to us.
+A cancellation of an appointment needs 24 hours notice.
+
+# Fees
+
+The fee for a missed visit is 40 euros, and it is to be paid at the desk.
+"""
+
+
+@pytest.fixture
+def login(db: Connection, url: str) -> Iterator[As]:
+    """Connections of login roles, each a member of one role of tq. Roles are the cluster's: named by process."""
+    connections: list[Connection] = []
+    names = {name: f"tq_test_{name}_{os.getpid()}" for name in MEMBERS}
+
+    def connect(name: str) -> Connection:
+        connection = psycopg.connect(url, user=names[name], autocommit=True)
+        connections.append(connection)
+        return connection
+
+    for name, roles in MEMBERS.items():
+        db.execute(f"CREATE ROLE {names[name]} LOGIN")
+        for role in roles:
+            db.execute(f"GRANT {role} TO {names[name]}")
+    yield connect
+    for connection in connections:
+        connection.close()
+    for name in names.values():
+        db.execute(f"DROP OWNED BY {name}")
+        db.execute(f"DROP ROLE {name}")
+
+
+def value(connection: Connection, sql: str, *values: Any) -> Any:
+    row = connection.execute(sql, values).fetchone()
+    assert row is not None
+    return row[0]
+
+
+def denied(connection: Connection, sql: str, *values: Any) -> None:
+    with pytest.raises(psycopg.errors.InsufficientPrivilege):
+        connection.execute(sql, values)
+
+
+def test_load_work_ask_each_by_its_role(db: Connection, login: As) -> None:
+    loader, worker, reader, second = login("loader"), login("worker"), login("reader"), login("second")
+    doc = value(loader, "SELECT tq.load_text('policy.md', %s, questions => '{How much notice?}')", TEXT)
+    assert value(db, "SELECT owner FROM tq.document") == loader.info.user
+    assert value(worker, "SHOW statement_timeout") in ("0", value(db, "SHOW statement_timeout"))
+    worker.execute("CALL tq.work(30, TRUE)")
+    assert value(loader, "SELECT status::text FROM tq.progress WHERE document = 'policy.md'") == "ready"
+
+    question = (
+        "SELECT what, query_id, answer_id FROM tq.ask('policy.md',"
+        " 'How much notice does a cancellation of an appointment need?')"
+    )
+    for asker in (reader, loader):  # a reader, and the owner
+        row = asker.execute(question).fetchone()
+        assert row is not None
+        assert "24 hours" in row[0]
+        assert len(asker.execute("SELECT * FROM tq.explain(%s)", [row[1]]).fetchall()) > 2
+        assert value(asker, "SELECT bool_and(ok) FROM tq.check(%s)", row[2])
+        assert value(asker, "SELECT asked_by FROM tq.query") == asker.info.user
+        for table in ("query", "route", "read", "answer", "citation"):
+            assert value(asker, f"SELECT count(*) FROM tq.{table}") > 0, table
+            # a question is its asker's: nobody else's rows are among them
+        assert value(asker, "SELECT count(DISTINCT query_id) FROM tq.answer") == 1
+    assert value(db, "SELECT count(DISTINCT query_id) FROM tq.answer") == 2
+
+    # who neither owns it nor may read all sees no document, not even that there is one
+    with pytest.raises(psycopg.Error) as caught:
+        second.execute("SELECT * FROM tq.outline('policy.md')")
+    assert caught.value.sqlstate == "TQ001"
+    assert "policy" not in (caught.value.diag.message_hint or "")
+    with pytest.raises(psycopg.Error) as caught:
+        second.execute("SELECT * FROM tq.outline(%s)", [str(doc)])
+    assert caught.value.sqlstate == "TQ001"
+    for table in ("document", "possible_query", "line", "term", "node", "bullet", "summary_node", "progress"):
+        assert value(second, f"SELECT count(*) FROM tq.{table}") == 0, table
+        assert value(loader, f"SELECT count(*) FROM tq.{table}") > 0, table
+        assert value(reader, f"SELECT count(*) FROM tq.{table}") > 0, table
+    for table in ("query", "route", "read", "answer", "citation", "omission", "model_call"):
+        assert value(second, f"SELECT count(*) FROM tq.{table}") == 0, table
+
+
+def test_a_member_of_nothing_may_do_nothing(login: As) -> None:
+    nobody = login("nobody")
+    denied(nobody, "SELECT * FROM tq.document")
+    denied(nobody, "SELECT * FROM tq.ask(NULL, 'q')")
+    denied(nobody, "SELECT tq.load_text('x', 'y')")
+    denied(nobody, "CALL tq.work(1)")
+    denied(nobody, "SELECT * FROM pgmq.q_tq_model")
+
+
+def test_reader_writes_nothing(db: Connection, login: As) -> None:
+    value(db, "SELECT tq.load_text('x', 'y')")
+    reader = login("reader")
+    denied(reader, "SELECT tq.load_text('x', 'z')")
+    denied(reader, "SELECT tq.remove('x')")
+    denied(reader, "SELECT tq_private.store_document('x', '', NULL, '{}', '{}', 1, NULL, '{}')")
+    denied(reader, "SELECT tq_private.change_documents('remove', '{}')")
+    denied(reader, "SELECT * FROM tq.blob")
+    denied(reader, "CALL tq.work(1)")
+    denied(reader, "SELECT tq.schedule()")
+    for table in ("document", "line", "node", "bullet", "query", "answer", "strategy", "model", "setting"):
+        denied(reader, f"DELETE FROM tq.{table}")
+        column = {
+            "line": "text",
+            "bullet": "text",
+            "strategy": "name",
+            "model": "name",
+            "setting": "name",
+        }.get(table, "id")
+        denied(reader, f"UPDATE tq.{table} SET {column} = NULL")
+
+
+def test_loader_changes_what_is_its_own(db: Connection, login: As) -> None:
+    loader, second, admin = login("loader"), login("second"), login("admin")
+    value(loader, "SELECT tq.load_text('mine', 'y')")
+    denied(second, "SELECT tq.load_text('mine', 'z')")
+    denied(second, "SELECT tq.load_text('mine', 'y')")
+    # what it cannot see does not exist for it
+    assert value(second, "SELECT tq.remove('mine')") == 0
+    assert value(second, "SELECT tq.cancel('*')") == 0
+    denied(loader, "SELECT * FROM tq.blob")
+    denied(loader, "INSERT INTO tq.line (document_id, line_no, text) SELECT id, 1, 'forged' FROM tq.document")
+    denied(loader, "SELECT pgmq.send('tq_model'::text, '{}'::jsonb)")
+    assert value(loader, "SELECT waiting FROM tq.queue WHERE queue = 'tq_convert'") == 1
+    assert value(loader, "SELECT tq.cancel('mine')") == 1
+    assert value(loader, "SELECT tq.retry('mine')") == 1
+    assert value(admin, "SELECT tq.cancel('mine')") == 1
+    value(admin, "SELECT tq.load_text('mine', 'by the admin')")
+    assert value(db, "SELECT owner FROM tq.document WHERE version = 2") == loader.info.user
+    assert value(admin, "SELECT tq.remove('mine')") == 2
+
+
+def test_reader_of_all_who_loads_too_does_not_change_others(db: Connection, login: As) -> None:
+    value(login("loader"), "SELECT tq.load_text('theirs', 'y')")
+    second = login("second")
+    db.execute(f"GRANT tq_reader TO {second.info.user}")
+    assert value(second, "SELECT count(*) FROM tq.document") == 1
+    denied(second, "SELECT tq.remove('theirs')")
+    value(second, "SELECT tq.load_text('own', 'y')")
+    assert value(second, "SELECT tq.remove('*')") == 1
+    assert value(db, "SELECT array_agg(name) FROM tq.document") == ["theirs"]
+
+
+def test_set_role_counts(db: Connection, login: As) -> None:
+    loader = login("loader")
+    db.execute(f"SET ROLE {loader.info.user}")
+    value(db, "SELECT tq.load_text('as loader', 'y')")
+    db.execute("RESET ROLE")
+    assert value(db, "SELECT owner FROM tq.document") == loader.info.user
+
+
+def test_admin_configures(login: As) -> None:
+    admin = login("admin")
+    admin.execute("INSERT INTO tq.strategy (name, top_n) VALUES ('one', 1)")
+    admin.execute("UPDATE tq.setting SET value = '3' WHERE name = 'max_attempts'")
+    admin.execute("UPDATE tq.model SET concurrency = 4")
+    denied(login("reader"), "INSERT INTO tq.strategy (name, top_n) VALUES ('two', 2)")
+    for connection in (admin, login("worker")):
+        denied(connection, "ALTER TABLE tq.line DISABLE TRIGGER ALL")
+        denied(connection, "TRUNCATE tq.line CASCADE")
+        denied(connection, "SELECT * FROM tq_private.touched")
+    denied(login("worker"), "UPDATE tq.model SET concurrency = 5")
+
+
+def test_a_search_path_of_the_caller_changes_nothing(db: Connection, login: As) -> None:
+    loader = login("loader")
+    loader.execute("CREATE TEMP TABLE document (name text, version int, owner name)")
+    loader.execute("CREATE FUNCTION pg_temp.may_change(name) RETURNS boolean LANGUAGE sql AS 'SELECT TRUE'")
+    loader.execute("SET search_path = pg_temp, tq, pg_catalog")
+    value(loader, "SELECT tq.load_text('x', 'y')")
+    assert value(db, "SELECT count(*) FROM tq.document") == 1
