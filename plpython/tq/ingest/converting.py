@@ -146,7 +146,7 @@ class _Writer:
         stretch.kinds.append(kind)
         stretch.levels.append(level)
         stretch.pages.append(page)
-        place = None if locator is None else _json(locator)
+        place = _json(locator)
         stretch.locators.append(place)
         if page is not None or place is not None or kind != "text":
             stretch.plain = False
