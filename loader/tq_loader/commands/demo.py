@@ -116,9 +116,9 @@ def load(connection: psycopg.Connection[dict[str, Any]], url: str | None) -> Non
             f"    questions => $2);  -- {len(document.questions)}, such as {literal(document.questions[0])}"
         )
         sql(shown)
-        connection.execute(
+        loaded = connection.execute(
             "SELECT tq.load(name => %s, content => %s, media_type => %s, source_weight => %s::real, "
-            "effective_on => %s::date, questions => %s)",
+            "effective_on => %s::date, questions => %s)::text AS id",
             [
                 document.name,
                 document.content,
@@ -127,6 +127,13 @@ def load(connection: psycopg.Connection[dict[str, Any]], url: str | None) -> Non
                 document.effective_on,
                 list(document.questions),
             ],
+        ).fetchone()
+        assert loaded is not None
+        # A demo that failed before, for whatever reason, begins again.
+        connection.execute(
+            "SELECT tq.retry(p.document_id::text) FROM tq.progress AS p "
+            "WHERE p.document_id = %s::uuid AND p.status = 'failed'",
+            [loaded["id"]],
         )
     click.echo()
     work = "CALL tq.work(seconds => 55, until_empty => true);"

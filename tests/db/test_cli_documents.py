@@ -1,0 +1,154 @@
+"""tq load, ask, status and demo, as a user has them, against a database of the test's own."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+HANDBOOK = """# Desk
+
+At least 48 hours' notice is needed to cancel an appointment.
+
+## Fees
+
+The fee for a missed appointment is £35.
+"""
+
+
+class Cli:
+    """Runs the installed command with TQ_URL set."""
+
+    def __init__(self, command: list[str], url: str) -> None:
+        self._command = command
+        self._url = url
+
+    def __call__(
+        self, *arguments: str, code: int = 0, stdin: bytes = b""
+    ) -> subprocess.CompletedProcess[str]:
+        done = subprocess.run(
+            [*self._command, *arguments],
+            input=stdin,
+            capture_output=True,
+            env={"TQ_URL": self._url, "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"},
+            timeout=180,
+            check=False,
+        )
+        out, err = done.stdout.decode(), done.stderr.decode()
+        assert done.returncode == code, f"exit {done.returncode}\n{out}\n{err}"
+        assert "Traceback" not in err
+        assert "\x1b" not in out
+        return subprocess.CompletedProcess(done.args, done.returncode, out, err)
+
+
+@pytest.fixture
+def cli(tq_command: list[str], url: str) -> Cli:
+    return Cli(tq_command, url)
+
+
+def test_load_waits_works_and_reports(cli: Cli, db: psycopg.Connection[Any], tmp_path: Path) -> None:
+    good = tmp_path / "desk.md"
+    good.write_text(HANDBOOK, encoding="utf-8")
+    empty = tmp_path / "empty.txt"
+    empty.write_bytes(b"")
+    fake = tmp_path / "fake.pdf"
+    fake.write_text("this is no PDF\n" * 9, encoding="utf-8")
+    done = cli("load", str(good), str(empty), str(fake), str(tmp_path / "gone.txt"), "--tag", "t", code=1)
+    assert "desk.md: ready, 7 lines" in done.stdout
+    assert "fake.pdf" in done.stderr
+    assert "[TQ011]" in done.stderr
+    assert "gone.txt: cannot read" in done.stderr
+    tags, version = db.execute("SELECT tags, version FROM tq.document WHERE name = 'desk.md'").fetchall()[0]
+    assert (tags, version) == (["t"], 1)
+
+
+def test_load_json_and_standard_input(cli: Cli) -> None:
+    done = cli("load", "-", "--name", "in.md", "--json", "--question", "What?", stdin=HANDBOOK.encode())
+    (loaded,) = json.loads(done.stdout)
+    assert (loaded["document"], loaded["status"], loaded["lines"], loaded["error"]) == (
+        "in.md",
+        "ready",
+        7,
+        None,
+    )
+    assert json.loads(cli("status", "in*", "--json").stdout)["documents"][0]["status"] == "ready"
+
+
+def test_a_failed_document_is_tried_again_when_loaded_again(cli: Cli, tmp_path: Path) -> None:
+    fake = tmp_path / "fake.pdf"
+    fake.write_text("this is no PDF\n" * 9, encoding="utf-8")
+    for _ in range(2):
+        assert "fake.pdf: failed" in cli("load", str(fake), code=1).stdout
+    assert "[TQ011]" in cli("status", "fake.pdf").stdout
+
+
+def test_no_wait_leaves_the_work_to_the_queue(cli: Cli, db: psycopg.Connection[Any], tmp_path: Path) -> None:
+    good = tmp_path / "desk.md"
+    good.write_text(HANDBOOK, encoding="utf-8")
+    assert "queued as version 1" in cli("load", str(good), "--no-wait").stdout
+    assert db.execute("SELECT status FROM tq.document").fetchall() == [("pending",)]
+    refused = cli("ask", "desk.md", "What is the fee?", code=1)
+    assert "[TQ002]" in refused.stderr
+    assert "hint:" in refused.stderr
+
+
+def test_ask_shows_every_part(cli: Cli, tmp_path: Path) -> None:
+    good = tmp_path / "desk.md"
+    good.write_text(HANDBOOK, encoding="utf-8")
+    cli("load", str(good))
+    text = cli("ask", "desk.md", "How much is the fee for a missed appointment?", "--explain").stdout
+    for part in (
+        "settled",
+        "what ",
+        "why ",
+        "how ",
+        "desk.md:7",
+        "| The fee for a missed appointment is £35.",
+        "DESCEND",
+    ):
+        assert part in text
+    assert max(map(len, text.splitlines())) <= 200
+    rows = json.loads(cli("ask", "desk.md", "How much is the fee for a missed appointment?", "--json").stdout)
+    assert rows[0]["rank"] == 1
+    assert rows[0]["citations"][0]["quote"] == "The fee for a missed appointment is £35."
+    unsettled = cli("ask", "desk.md", "Who won the chess tournament in Reykjavik?").stdout
+    assert "nothing found settles the question" in unsettled
+
+
+def test_errors_are_plain(cli: Cli, empty_url: str, tq_command: list[str]) -> None:
+    missing = cli("ask", "none", "Why?", code=1).stderr
+    assert missing.startswith("tq: document not found [TQ001]")
+    assert "detail: " in missing
+    assert "[TQ020]" in cli("ask", "none", "Why?", "--strategy", "nope", code=1).stderr
+    assert "hint: " in Cli(tq_command, empty_url)("status", code=1).stderr
+    assert "--name" in cli("load", "-", code=2).stderr
+    unreachable = Cli(tq_command, "postgresql://nobody@127.0.0.1:1/none")("status", code=1)
+    assert unreachable.stderr.startswith("tq: ")
+
+
+def test_demo_runs_twice(cli: Cli, db: psycopg.Connection[Any]) -> None:
+    for _ in range(2):
+        out = cli("demo").stdout
+        for word in (
+            "settled",
+            "disputed",
+            "unsettled",
+            "24 hours' notice",
+            "48 hours' notice",
+            "six weeks",
+            "2 weeks",
+        ):
+            assert word in out
+        assert "£1,890" in out
+        assert "DESCEND" in out
+        assert max(map(len, out.splitlines())) <= 140
+    assert db.execute("SELECT count(*), min(version), max(version) FROM tq.document").fetchall() == [
+        (3, 1, 1)
+    ]
+    assert db.execute("SELECT line_count >= 5000 FROM tq.document WHERE name LIKE 'demo/op%'").fetchone() == (
+        True,
+    )
