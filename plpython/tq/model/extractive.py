@@ -67,7 +67,11 @@ def mark(task: Mark) -> dict[str, Any]:
     if not task.current:
         return {"boundaries": []}
     near = (*task.previous[-NEIGHBOUR_LINES:], *task.current, *task.following[:NEIGHBOUR_LINES])
-    rows = [Row(line.number, line.text, line.kind, line.level) for line in near]
+    rows: list[Row] = []
+    for line in near:
+        if rows and line.number > rows[-1].number + 1:
+            rows.append(Row(line.number - 1, ""))  # left out because it is blank
+        rows.append(Row(line.number, line.text, line.kind, line.level))
     found = boundaries(rows, task.current[0].number, task.current[-1].number, task.language)
     return {"boundaries": [{"line": b.line, "title": b.title, "level": b.level} for b in found]}
 

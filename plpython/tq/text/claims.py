@@ -17,7 +17,8 @@ SAME_WORDS = 0.8
 ONE_SUBJECT = 0.4
 """Share of the smaller claim's words that both hold: from there on they are about one subject."""
 _LIMITS = re.compile(
-    r"\b(?:except|unless|however|only if|exception|other than|save that|subject to|außer|sofern|ausgenommen|sauf|salvo)\b|除外|除非",
+    r"\b(?:except|unless|however|only if|exception|other than|save that|subject to|außer|sofern|ausgenommen|sauf|"
+    r"salvo)\b|除外|除非",
     re.IGNORECASE,
 )
 _OPPOSITES = (

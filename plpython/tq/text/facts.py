@@ -263,15 +263,11 @@ def missing_facts(bullet: str, lines: str | Iterable[str]) -> list[str]:
     word. A negation of the lines that the bullet drops from a sentence it otherwise repeats is missing, too.
     """
     source = lines if isinstance(lines, str) else "\n".join(lines)
-    if bullet in source:
-        # A part of the lines as they are; but a part may have been cut off in front of "not" or inside a number.
-        at = source.find(bullet)
-        whole = (at == 0 or not source[at - 1].isalnum()) and not source[
-            at + len(bullet) : at + len(bullet) + 1
-        ].isalnum()
-        if whole and _dropped_negation(bullet, source) is None:
-            return []
     plain_source, plain_bullet = _plain(source), _plain(bullet)
+    if plain_bullet and _stands(plain_bullet, plain_source):
+        # A part of the lines as they are; but it may have been cut off in front of a "not".
+        dropped = _dropped_negation(plain_bullet, source)
+        return [] if dropped is None else [dropped]
     lower_source = plain_source.casefold()
     out: list[str] = []
     source_quantities: list[Quantity] | None = None

@@ -6,11 +6,13 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from tq.text.facts import names, negations
 from tq.text.passages import Passage
 from tq.text.quantities import Quantity, quantities
 from tq.text.question import Question
+from tq.text.synonyms import kin
 from tq.text.tokens import terms
 
 NEAR = (0.5, 0.25)
@@ -20,12 +22,16 @@ CONTEXT = 0.4
 ROW_CONTEXT = 0.8
 ALIKE = 0.55
 """Credit for a word that is only alike: the same beginning, or one a part of the other."""
+SYNONYM = 0.3
+"""Credit for another everyday word of the same meaning."""
 SATURATION = 2.0
 LENGTH = 0.4
 """BM25's k and b."""
 KIND = 0.05
 """What it is worth that a passage holds a date where "when" is asked, a number for "how many", and so on."""
-SURE = 2.25
+ROWS = 0.08
+"""What it is worth to be a row of figures where something has to be worked out."""
+SURE = 3.15
 """Weight of evidence below which a passage is no answer; see :attr:`Match.sure`."""
 LINE_LIMIT = 5
 """Lines of one quote, at most."""
@@ -62,7 +68,14 @@ def alike(a: str, b: str) -> bool:
         if x != y:
             break
         same += 1
-    return same >= 5 and same >= 0.7 * len(b)
+    if same >= 5 and same >= 0.7 * len(b):
+        return True
+    # One letter more or another one: "favor" and "favour", a slip of the pen. Never in numbers.
+    if same == 0 or len(b) - len(a) > 1 or any(c.isdigit() for c in b):
+        return False
+    if len(a) == len(b):
+        return len(a) >= 6 and a[same + 1 :] == b[same + 1 :]
+    return a[same:] == b[same + 1 :]
 
 
 class Matcher:
@@ -71,6 +84,10 @@ class Matcher:
     def __init__(self, question: Question) -> None:
         self._question = question
         self._kin: dict[str, tuple[tuple[str, float], ...]] = {}
+        self._synonyms: dict[str, list[str]] = {}
+        for own in question.weights:
+            for other in kin(own, question.language):
+                self._synonyms.setdefault(other, []).append(own)
         self._contexts: dict[str, dict[str, float]] = {}
         self._denies = bool(negations(question.text))
         self._own_numbers = {quantity.number for quantity in question.quantities}
@@ -84,14 +101,19 @@ class Matcher:
         return credit
 
     def _matching(self, term: str) -> tuple[tuple[str, float], ...]:
-        kin = self._kin.get(term)
-        if kin is None:
+        known = self._kin.get(term)
+        if known is None:
+            found: dict[str, float] = {}
             if term in self._question.weights:
-                kin = ((term, 1.0),)
+                found[term] = 1.0
             else:
-                kin = tuple((own, ALIKE) for own in self._question.weights if alike(own, term))
-            self._kin[term] = kin
-        return kin
+                for own in self._synonyms.get(term, ()):
+                    found[own] = SYNONYM
+                for own in self._question.weights:
+                    if alike(own, term):
+                        found[own] = ALIKE
+            known = self._kin[term] = tuple(found.items())
+        return known
 
     def share(self, credit: dict[str, float]) -> float:
         """Share of the question's weight that a credit covers, each term counted once, 0 to 1."""
@@ -138,10 +160,12 @@ class Matcher:
         fit = 0.3 * covered + 0.2 * reach + 0.3 * often + 0.08 * self._paired(passage)
         if question.kinds:
             fit += KIND if self._kind_met(passage) else -KIND
+        if question.computes and passage.kind == "row":
+            fit += ROWS
         if passage.kind in ("heading", "header"):
             # They name what follows and state nothing.
             fit *= 0.65
-        sure = reach + math.log1p(reach * total)
+        sure = reach + 1.5 * math.log1p(reach * total)
         if self._denies and not negations(passage.text[:_SCORED]):
             sure -= 1.0
             fit -= 0.1
@@ -160,7 +184,7 @@ class Matcher:
         if not pairs:
             return 0.0
         found = terms(passage.text[:_SCORED], self._question.language)
-        near = set(zip(found, found[1:], strict=False)) | set(zip(found, found[2:], strict=False))
+        near = set(pairwise(found)) | set(zip(found, found[2:], strict=False))
         return len(pairs & near) / len(pairs)
 
     def _kind_met(self, passage: Passage) -> bool:

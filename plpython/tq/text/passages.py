@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from tq.text import headings
 from tq.text.sentences import sentences
 
+HEADER_ROWS = 4
+"""Rows at the top of a table that may name its columns."""
+_YEARS = re.compile(
+    r"\b(?:1[5-9]|20)\d{2}\b|\b[A-Z][a-z]{2,8}\.? \d{1,2}\b|\b\d{1,2}\.? [A-Z][a-zä]{2,8}\b|\(\d\)"
+)
+_FIGURE = re.compile(r"\d")
 JOIN_LINES = 40
 """Lines that one wrapped paragraph is followed over, at most."""
 
@@ -63,6 +70,7 @@ def passages(items: Sequence[Source]) -> list[Passage]:
     group = 0
     index = 0
     lead = ""
+    rows = 0
     while index < len(items):
         item = items[index]
         text = item.text
@@ -86,12 +94,17 @@ def passages(items: Sequence[Source]) -> list[Passage]:
         if item.kind == "table" or (item.kind != "code" and headings.is_table_row(text)):
             if not header:
                 group += 1
-                header = text
+                rows = 0
+            if not header or (rows < HEADER_ROWS and _is_header(text)):
+                # A table may name its columns in several rows: the kind of figure, the year, the unit.
+                header = f"{header} {text}"
                 out.append(Passage(text.strip(), [_trimmed(text, index)], "header", group, (*context, lead)))
             elif not _is_rule(text):
+                rows = HEADER_ROWS
                 out.append(
                     Passage(text.strip(), [_trimmed(text, index)], "row", group, (*context, lead, header))
                 )
+            rows += 1
             index += 1
             continue
         header = ""
@@ -124,6 +137,11 @@ def _level(items: Sequence[Source], index: int) -> int | None:
 def _is_rule(text: str) -> bool:
     """The line of dashes under a table's header."""
     return not text.strip("|-:+= \t")
+
+
+def _is_header(text: str) -> bool:
+    """Whether a row states no figure: no digits but those of years and dates."""
+    return not _is_rule(text) and _FIGURE.search(_YEARS.sub("", text)) is None
 
 
 def _trimmed(text: str, index: int) -> tuple[int, int, int]:

@@ -90,7 +90,8 @@ for _canonical, _names in {
     "week": "week weeks wk wks woche wochen semaine semaines semana semanas 周 星期 неделя недели недель أسبوع أسابيع",
     "month": "month months mo mos monat monate monaten mois mes meses 个月 月 месяц месяца месяцев شهر أشهر",
     "quarter": "quarters quartal quartale",
-    "year": "year years yr yrs jahr jahre jahren an ans année années año años ano anos 年 год года лет سنة سنوات साल वर्ष",
+    "year": "year years yr yrs jahr jahre jahren an ans année années año años ano anos 年 год года лет سنة سنوات "
+    "साल वर्ष",
     "decade": "decade decades jahrzehnt jahrzehnte",
     "century": "century centuries jahrhundert jahrhunderte",
     "millisecond": "millisecond milliseconds ms",

@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 
 from tq.text.facts import names
 from tq.text.quantities import Quantity, quantities
+from tq.text.stopwords import word_set
 from tq.text.tokens import terms
 
 # The kind of answer a question word asks for, in the languages of the tests and their neighbours.
@@ -37,14 +39,16 @@ _KINDS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         (
             "number",
             r"\bhow (?:much|many|far|large|big|high|tall|deep|fast|wide|heavy|great|close|strong)\b|"
-            r"\b(?:what|which) (?:is|was|are|were)? ?(?:the )?(?:\w+ ){0,2}(?:number|amount|average|total|population|size|rate|"
+            r"\b(?:what|which) (?:is|was|are|were)? ?(?:the )?(?:\w+ ){0,2}(?:number|amount|average|"
+            r"total|population|size|rate|"
             r"ratio|change|age range)\b|\bwie (?:viele?|hoch|groß|weit|schwer|schnell)\b|\bcombien\b|\bcuánt[oa]s?\b|"
             r"\bhoeveel\b|сколько|多少|几个|几名|كم|कितन",
         ),
         (
             "who",
             r"\bwho(?:m|se)?\b|\b(?:what|which) (?:person|people|man|woman|king|company|companies|organi[sz]ation|team|"
-            r"group|party|parties)\b|\bwer\b|\bwem\b|\bwen\b|\bqui\b|\bquién(?:es)?\b|\bwie (?:heißt|is de)\b|кто|谁|من هو|कौन",
+            r"group|party|parties)\b|\bwer\b|\bwem\b|\bwen\b|\bqui\b|\bquién(?:es)?\b|\bwie (?:heißt|"
+            r"is de)\b|кто|谁|من هو|कौन",
         ),
         (
             "where",
@@ -81,6 +85,14 @@ _ASKING = {
         "main",
     ],
     "german": ["viel", "viele", "lange", "art", "nennen", "bedeuten", "heißen"],
+}
+# What is to be worked out from the figures, not what the figures are about.
+_COMPUTING = {
+    "english": word_set(
+        "average mean difference change percentage percent ratio total sum respective respectively value values amount "
+        "increase decrease number between"
+    ),
+    "german": word_set("durchschnitt differenz unterschied änderung prozent verhältnis summe anzahl jeweils"),
 }
 _DENSE_ASKING = (
     "什么",
@@ -120,6 +132,7 @@ class Question:
     pairs: frozenset[tuple[str, str]]
     quantities: tuple[Quantity, ...]
     names: frozenset[str]
+    computes: bool = False
 
 
 def question(text: str, idf: Mapping[str, float], language: str = "none") -> Question:
@@ -127,17 +140,20 @@ def question(text: str, idf: Mapping[str, float], language: str = "none") -> Que
     text = text[:MAX_QUESTION]
     found = terms(text, language)
     asking = {term for word in _ASKING.get(language, ()) for term in terms(word, language)}
+    computing = {term for word in _COMPUTING.get(language, ()) for term in terms(word, language)}
     ceiling = max(idf.values(), default=1.0)
     weights: dict[str, float] = {}
     for term in found:
         weight = idf.get(term, ceiling)
         if term in asking or term in _DENSE_ASKING:
             weight *= 0.25
+        elif term in computing:
+            weight *= 0.4
         weights[term] = max(weight, 0.0)
     if not any(weights.values()):
         weights = dict.fromkeys(weights, 1.0)
     kinds = tuple(kind for kind, pattern in _KINDS if pattern.search(text))
-    pairs = frozenset((a, b) for a, b in zip(found, found[1:], strict=False) if a != b)
+    pairs = frozenset((a, b) for a, b in pairwise(found) if a != b)
     return Question(
         text,
         language,
@@ -147,4 +163,5 @@ def question(text: str, idf: Mapping[str, float], language: str = "none") -> Que
         pairs,
         tuple(quantities(text)),
         frozenset(word for name, _, _ in names(text) for word in name.split()),
+        bool(computing & weights.keys()) and bool(kinds),
     )

@@ -25,7 +25,8 @@ _STARTERS = word_set(
     "Before During Under By With To Der Die Das Ein Eine Es Sie Er Wir Im In Le La Les Il Elle El Los Las"
 )
 _END = re.compile(
-    r"(?:[.!?…؟۔]+|\u203d)[\"'”’»)\]\u200f]*(?=\s|$)|[。！？｡．]+[”’」』）)\]》]*|[।॥]+[\"'”’)]*|[.!?](?=[\"'”’]*[A-Z][a-z]+ )"
+    r"(?:[.!?…؟۔]+|\u203d)[\"'”’»)\]\u200f]*(?=\s|$)|[。！？｡．]+[”’」』）)\]》]*|"
+    r"[।॥]+[\"'”’)]*|[.!?](?=[\"'”’]*[A-Z][a-z]+ )"
 )
 _WORD_BEFORE = re.compile(r"[\w.’'-]*$")
 _CLOSING = "\"'”’»)]\u200f"
