@@ -148,7 +148,6 @@ BEGIN
             ELSE 'SELECT * FROM tq.progress shows how far it is; CALL tq.work() does what waits.' END;
 END $$;
 
-DROP FUNCTION IF EXISTS tq_private.resolve_documents(text, boolean, int);
 CREATE OR REPLACE FUNCTION tq_private.resolve_documents(
     doc text, allow_scope boolean DEFAULT TRUE, max_documents int DEFAULT NULL)
 RETURNS TABLE (
