@@ -32,17 +32,18 @@ BEGIN
                 DETAIL = format('%s is taken.', tq_private.shown(store_document.name)),
                 HINT = 'Load under another name, or as the owner or a member of tq_admin.';
         END IF;
-        -- Bytes that could not be read as one type may be loaded again as another.
-        IF newest.sha256 = digest AND NOT (newest.status = 'failed' AND store_document.media_type IS NOT NULL
-                                           AND store_document.media_type IS DISTINCT FROM newest.media_type) THEN
+        IF newest.sha256 = digest THEN
             -- The same document: no work. What is said about it may be new all the same.
             UPDATE tq.document AS d SET
+                media_type = CASE d.status WHEN 'failed' THEN coalesce(store_document.media_type, d.media_type)
+                                           ELSE d.media_type END,
                 tags = coalesce(nullif(store_document.tags, '{}'), d.tags),
                 metadata = coalesce(nullif(store_document.metadata, '{}'), d.metadata),
                 source_weight = CASE store_document.source_weight WHEN 1 THEN d.source_weight ELSE store_document.source_weight END,
                 effective_on = coalesce(store_document.effective_on, d.effective_on)
             WHERE d.id = newest.id
-                AND ((store_document.tags <> '{}' AND store_document.tags <> d.tags)
+                AND ((d.status = 'failed' AND store_document.media_type <> coalesce(d.media_type, ''))
+                     OR (store_document.tags <> '{}' AND store_document.tags <> d.tags)
                      OR (store_document.metadata <> '{}' AND store_document.metadata <> d.metadata)
                      OR store_document.source_weight NOT IN (1, d.source_weight)
                      OR store_document.effective_on <> coalesce(d.effective_on, 'infinity'));
@@ -51,6 +52,10 @@ BEGIN
                 INSERT INTO tq.possible_query (document_id, ordinal, question)
                 SELECT newest.id, q.ordinality, q.question
                 FROM unnest(store_document.questions) WITH ORDINALITY AS q (question);
+            END IF;
+            -- Whoever loads a failed document again wants it read: perhaps what failed is mended, or another type named.
+            IF newest.status = 'failed' THEN
+                PERFORM tq_private.change_documents('retry', ARRAY[newest.id]);
             END IF;
             RETURN newest.id;
         END IF;
@@ -137,8 +142,8 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION tq.load IS
 'Store a file as a document and queue its ingest; returns its id.
-The same name with the same bytes is the same document; new bytes are its next version. Returns at once: CALL tq.work(),
-or a schedule, does the rest. questions: what the document should be able to answer.';
+The same name with the same bytes is the same document, tried again if it failed; new bytes are its next version.
+Returns at once: CALL tq.work(), or a schedule, does the rest. questions: what the document should be able to answer.';
 
 CREATE OR REPLACE FUNCTION tq.load_text(
     name text, content text, media_type text DEFAULT NULL, tags text[] DEFAULT '{}', metadata jsonb DEFAULT '{}',

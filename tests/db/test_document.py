@@ -264,6 +264,16 @@ def test_everything_given_is_kept(db: Connection) -> None:
     )
 
 
+def test_a_failed_document_loaded_again_is_tried_again(db: Connection) -> None:
+    doc = value(db, "SELECT tq.load('a.bin', 'x')")
+    db.execute("DELETE FROM pgmq.q_tq_convert")
+    db.execute("UPDATE tq.document SET status = 'failed', sqlstate = 'TQ010', error = 'unknown', finished_at = now()")
+    assert value(db, "SELECT tq.load('a.bin', 'x', media_type => 'text/plain')") == doc
+    row = db.execute("SELECT status::text, media_type, sqlstate, error FROM tq.document").fetchone()
+    assert row == ("pending", "text/plain", None, None)
+    assert value(db, "SELECT message ->> 'document_id' FROM pgmq.q_tq_convert") == str(doc)
+
+
 def test_text_is_text(db: Connection) -> None:
     value(db, "SELECT tq.load_text('notes.md', '# Title')")
     value(db, "SELECT tq.load_text('notes', '%%PDF-1.7')")

@@ -148,14 +148,6 @@ def load_file(
     assert row is not None
     load.id, load.status = str(row["id"]), "pending"
     look(connection, [load])
-    if load.status == "failed":
-        # The same bytes failed before. Who loads them again wants them tried again.
-        try:
-            connection.execute("SELECT tq.retry(doc => %s)", [load.id])
-        except psycopg.errors.InsufficientPrivilege:
-            return load
-        load.error = None
-        look(connection, [load])
     return load
 
 
