@@ -43,8 +43,8 @@ test: lint ## lint, then every test against a private test cluster
 	@$(PYTHON) -m pytest || { echo "test: failed, see above; one test again: .venv/bin/pytest FILE -k NAME" >&2; exit 1; }
 
 bench: tools ## measure ingest and questions, and print the numbers
-	@$(TQ) up --instance test
-	@cd tests && $(PYTHON) -m bench
+	@$(TQ) up --instance bench
+	@cd tests && $(PYTHON) -m bench $(PARTS)
 
 clean: ## stop and delete this checkout's clusters and virtual environment
 	@loader/setup.sh --clean
