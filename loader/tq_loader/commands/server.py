@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import time
 
 import click
 
 from tq_loader.commands import options
 from tq_loader.home import DATABASE, Instance, find_home
 from tq_loader.problem import Problem
+
+LAUNCHER_SECONDS = 10
 
 
 @click.command()
@@ -31,6 +34,8 @@ def up(instance: str | None, as_json: bool) -> None:
         migrated = not migrate.is_current(chosen.url())
         if migrated:
             migrate.migrate(chosen.url(), say)
+        if started:
+            _await_launcher(chosen)
     if as_json:
         done = {"instance": chosen.name, "url": chosen.url(), "started": started, "migrated": migrated}
         click.echo(json.dumps(done))
@@ -45,6 +50,23 @@ def _ensure_database(instance: Instance) -> None:
         there = connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [DATABASE]).fetchone()
         if there is None:
             connection.execute(f"CREATE DATABASE {DATABASE} TEMPLATE template0 ENCODING 'UTF8'")
+
+
+def _await_launcher(instance: Instance) -> None:
+    """Waits for pg_cron's launcher, which gives up and comes back a second later where `tq` is not there yet.
+
+    After ten seconds the server goes without; `tq doctor` says so.
+    """
+    import psycopg
+
+    deadline = time.monotonic() + LAUNCHER_SECONDS
+    with psycopg.connect(instance.url(), autocommit=True) as connection:
+        while time.monotonic() < deadline:
+            if connection.execute(
+                "SELECT 1 FROM pg_stat_activity WHERE backend_type = 'pg_cron launcher'"
+            ).fetchone():
+                return
+            time.sleep(0.05)
 
 
 @click.command()
