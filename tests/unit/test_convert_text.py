@@ -127,7 +127,6 @@ def test_a_line_beyond_the_limit_is_told(monkeypatch: pytest.MonkeyPatch) -> Non
         (b"PK\x03\x04" + bytes(30) + b"xl/workbook.xml", "Excel workbook"),
         (b"PK\x03\x04" + bytes(30), "zip archive"),
         (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(100), "legacy Office"),
-        (b"{\\rtf1 x}", "RTF"),
         (b"\x1f\x8b\x08" + bytes(50), "gzip"),
         (b"RIFF\x00\x00\x00\x00WAVEfmt ", "WAV"),
         (bytes(range(256)) * 8, "binary data"),

@@ -13,6 +13,18 @@ FORMATS: Final[dict[str, str]] = {
     "text": "tq_loader.convert.text",
     "markdown": "tq_loader.convert.markdown",
     "pdf": "tq_loader.convert.pdf",
+    "docx": "tq_loader.convert.docx",
+    "pptx": "tq_loader.convert.pptx",
+    "odt": "tq_loader.convert.odf",
+    "ods": "tq_loader.convert.odf",
+    "odp": "tq_loader.convert.odf",
+    "rtf": "tq_loader.convert.rtf",
+    "doc": "tq_loader.convert.doc",
+    "xlsx": "tq_loader.convert.spreadsheet",
+    "xlsb": "tq_loader.convert.spreadsheet",
+    "xls": "tq_loader.convert.spreadsheet",
+    "csv": "tq_loader.convert.csv",
+    "html": "tq_loader.convert.html",
 }
 
 
@@ -80,6 +92,8 @@ _ZIP_MEMBERS: Final[tuple[tuple[bytes, str], ...]] = (
 )
 
 _MARKDOWN_TYPES = frozenset({"text/markdown", "text/x-markdown"})
+_CSV_TYPES = frozenset({"text/csv", "text/tab-separated-values", "application/csv", "text/x-csv"})
+_CSV_NAMES = (".csv", ".tsv", ".tab")
 _MARKDOWN_NAMES = (".md", ".markdown", ".mdown", ".mkd", ".mkdn")
 _HTML = re.compile(rb"\s*(<!--.*?-->\s*)*<(!doctype\s+html|html|head|body)[\s>]", re.I | re.S)
 
@@ -91,6 +105,9 @@ def detect(data: bytes | bytearray, media_type: str | None, name: str) -> Found:
     # PDF readers accept up to 1,024 bytes of anything before the header.
     if b"%PDF-" in data[:1024]:
         return Found("pdf", "application/pdf")
+    office = _office(data)
+    if office is not None:
+        return office
     _refuse_signatures(data)
     if _HTML.match(data[:2048]):
         return Found("text", "text/html", "read as plain text: its HTML markup was not interpreted")
@@ -103,9 +120,24 @@ def detect(data: bytes | bytearray, media_type: str | None, name: str) -> Found:
         declared in ("", "text/plain", "application/octet-stream") and lower.endswith(_MARKDOWN_NAMES)
     ):
         return Found("markdown", "text/markdown")
+    if declared in _CSV_TYPES or (
+        declared in ("", "text/plain", "application/octet-stream", "application/vnd.ms-excel")
+        and lower.endswith(_CSV_NAMES)
+    ):
+        return Found("csv", declared if declared in _CSV_TYPES else "text/csv")
     if declared.startswith("text/") and declared != "text/plain":
         return Found("text", declared, f"read as plain text: the structure of {declared} was not interpreted")
     return Found("text", "text/plain")
+
+
+def _office(data: bytes | bytearray) -> Found | None:
+    """Office formats, by the parts in their container; None where it is none that is read."""
+    if not data.startswith((b"PK\x03\x04", b"\xd0\xcf\x11\xe0", b"{\\rtf")):
+        return None
+    from tq_loader.convert.office import MEDIA_TYPES, recognise
+
+    kind = recognise(data)
+    return None if kind is None else Found(kind, MEDIA_TYPES[kind])
 
 
 def unsupported(seen: str, hint: str) -> ConvertError:
