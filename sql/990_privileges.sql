@@ -116,7 +116,7 @@ BEGIN
               resolve_documents resolve_document summary invalid_argument check_named may_change
               ask_walk ask_record select_walk plain_message raise_plain known_query line_range'),
             ('tq_private', 'tq_loader', 'store_document change_documents'),
-            ('tq_private', 'tq_worker', 'build_tree'),
+            ('tq_private', 'tq_worker', 'build_tree refresh_statistics'),
             ('tq_private', 'tq_admin', 'need_cron')
         ) AS g (nsp, roles, names)
         CROSS JOIN LATERAL (SELECT g.nsp) AS n

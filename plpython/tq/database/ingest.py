@@ -221,6 +221,7 @@ ADD_LEAVES = Statement(
     " AS u (id, line_start, line_end, title, level, kind, tokens, summarised)",
     ("text", "text[]", "int4[]", "int4[]", "text[]", "int4[]", "text[]", "int4[]", "bool[]"),
 )
+REFRESH_STATISTICS = Statement("SELECT tq_private.refresh_statistics()")
 LEAVES = Statement(
     "SELECT n.id::text AS id, n.line_start, n.line_end, n.title, n.level FROM tq.node AS n"
     " WHERE n.document_id = $1::uuid AND n.is_leaf ORDER BY n.line_start",
@@ -231,17 +232,12 @@ BUILD_TREE = Statement(
     " $8::uuid[]) AS written",
     ("text", "text[]", "text[]", "text[]", "int4[]", "text[]", "text[]", "text[]"),
 )
-# A node above leaves without anything to read has nothing to summarise either.
-SKIP_EMPTY = Statement(
-    "WITH RECURSIVE full_node AS ("
-    " SELECT n.target_node_id AS id FROM tq.node AS n"
-    " WHERE n.document_id = $1::uuid AND n.is_leaf AND EXISTS"
-    " (SELECT FROM tq.bullet AS b WHERE b.document_id = n.document_id AND b.node_id = n.id)"
-    " UNION SELECT n.target_node_id FROM full_node AS f JOIN tq.node AS n ON n.document_id = $1::uuid AND n.id = f.id)"
-    " UPDATE tq.node AS n SET summarised = TRUE, token_count = 0"
-    " WHERE n.document_id = $1::uuid AND NOT n.summarised AND NOT n.is_leaf"
-    " AND n.id NOT IN (SELECT f.id FROM full_node AS f WHERE f.id IS NOT NULL)",
-    ("text",),
+LEAVES_WITH_BULLETS = Statement(
+    "SELECT DISTINCT b.node_id::text AS id FROM tq.bullet AS b WHERE b.document_id = $1::uuid", ("text",)
+)
+SET_EMPTY = Statement(
+    "UPDATE tq.node AS n SET summarised = TRUE WHERE n.document_id = $1::uuid AND n.id = ANY ($2::uuid[])",
+    ("text", "text[]"),
 )
 
 # ---------------------------------------------------------------- summarise and roll up
@@ -251,11 +247,14 @@ NODES = Statement(
     " WHERE n.document_id = $1::uuid AND n.id = ANY ($2::uuid[])",
     ("text", "text[]"),
 )
+# Step by step from parents to children to bullets, whatever the statistics say: tables that have just grown have none,
+# and a join would be planned for a handful of rows.
 CHILD_BULLETS = Statement(
-    "SELECT n.target_node_id::text AS parent, b.text, b.line_start, b.line_end"
-    " FROM tq.node AS n JOIN tq.bullet AS b ON b.document_id = n.document_id AND b.node_id = n.id"
-    " WHERE n.document_id = $1::uuid AND n.target_node_id = ANY ($2::uuid[])"
-    " ORDER BY n.target_node_id, n.line_start, b.ordinal",
+    "SELECT p.id::text AS parent, b.text, b.line_start, b.line_end FROM unnest($2::uuid[]) AS p (id)"
+    " CROSS JOIN LATERAL (SELECT n.id, n.line_start FROM tq.node AS n WHERE n.target_node_id = p.id OFFSET 0) AS n"
+    " CROSS JOIN LATERAL (SELECT b.text, b.line_start, b.line_end, b.ordinal FROM tq.bullet AS b"
+    " WHERE b.document_id = $1::uuid AND b.node_id = n.id OFFSET 0) AS b"
+    " ORDER BY p.id, n.line_start, b.ordinal",
     ("text", "text[]"),
 )
 SET_SUMMARISED = Statement(

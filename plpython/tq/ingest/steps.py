@@ -10,11 +10,12 @@ from tq.database import ingest as sql
 from tq.ingest.cut import BLANK, Boundary, Leaf, cut
 from tq.ingest.messages import MODEL, Message, body
 from tq.ingest.rollup import Leaf as RolledLeaf
-from tq.ingest.rollup import roll_up
+from tq.ingest.rollup import Parent, roll_up
 from tq.ingest.state import Document, Session, Superseded
 from tq.ingest.windows import NOTHING, cost
 
 LINES_AT_ONCE = 20_000
+MANY_LEAVES = 500  # from here on old statistics cost more than new ones
 
 
 def cut_document(session: Session, message: Message, document: Document) -> None:
@@ -49,6 +50,8 @@ def cut_document(session: Session, message: Message, document: Document) -> None
         [model.tokens(leaf.chars) for leaf in leaves],
         [leaf.blank for leaf in leaves],
     )
+    if len(leaves) >= MANY_LEAVES:
+        db.fetch(sql.REFRESH_STATISTICS)
     session.omit(document.id, notes)
     db.fetch(sql.SET_STATUS, document.id, "summarising")
     session.send(MODEL, _summaries(document.id, ids, leaves) or [body(document.id, "build")])
@@ -105,10 +108,25 @@ def build_document(session: Session, message: Message, document: Document) -> No
         [leaf.id for leaf in leaves],
         [above.get(leaf.id) for leaf in leaves],
     )
-    db.fetch(sql.SKIP_EMPTY, document.id)
+    if len(leaves) >= MANY_LEAVES:
+        db.fetch(sql.REFRESH_STATISTICS)
+    if empty := _empty(session, document.id, parents):
+        db.fetch(sql.SET_EMPTY, document.id, empty)
     db.fetch(sql.SET_STATUS, document.id, "building")
     send_next_level(session, document.id)
     db.commit()
+
+
+def _empty(session: Session, document_id: str, parents: list[Parent]) -> list[str]:
+    """Parents above leaves without anything to read: there is nothing to summarise."""
+    full = {row["id"] for row in session.db.fetch(sql.LEAVES_WITH_BULLETS, document_id)}
+    empty: list[str] = []
+    for parent in parents:  # children before their parents
+        if full.isdisjoint(parent.children):
+            empty.append(parent.id)
+        else:
+            full.add(parent.id)
+    return empty
 
 
 def send_next_level(session: Session, document_id: str, done_depth: int | None = None) -> None:
