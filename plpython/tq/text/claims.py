@@ -105,9 +105,11 @@ def relation(
     denied = _denied(first, second, about_a, about_b, overlap)
     if denied:
         return "contradicts"
-    if clash is False and overlap >= 0.5:
+    if clash is False and overlap >= 0.5 and bool(_LIMITS.search(first)) == bool(_LIMITS.search(second)):
         return "same"
     if overlap >= SAME_WORDS and min(len(about_a), len(about_b)) >= 0.6 * max(len(about_a), len(about_b)):
+        if bool(_LIMITS.search(first)) != bool(_LIMITS.search(second)):
+            return "compatible"
         return "same" if bool(negations(first)) == bool(negations(second)) else "unclear"
     return "compatible"
 

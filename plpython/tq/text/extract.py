@@ -111,7 +111,7 @@ def _new(bag: Counter[str], seen: Counter[str]) -> float:
 
 
 def _part(text: str, chars: int) -> tuple[int, int]:
-    """The stretch of ``text`` to show where it is longer than ``chars``: cut at words, with its denial if it has one."""
+    """The stretch of ``text`` to show where it is longer than ``chars``: cut at words, with its denial if any."""
     if len(text) <= chars:
         return 0, len(text)
     cuts = pieces(text, chars)

@@ -211,7 +211,7 @@ def facts(text: str) -> list[Fact]:
         if kind == "date":
             covered.append((quantity.start, quantity.end))
     for name, start, end in names(text):
-        if any(a <= start < b for a, b in covered):
+        if any(a < end and start < b for a, b in covered):
             continue
         out.append(Fact("name", name, start, end))
     for word, start, end in negations(text):

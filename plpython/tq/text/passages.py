@@ -14,6 +14,7 @@ HEADER_ROWS = 4
 _YEARS = re.compile(
     r"\b(?:1[5-9]|20)\d{2}\b|\b[A-Z][a-z]{2,8}\.? \d{1,2}\b|\b\d{1,2}\.? [A-Z][a-zä]{2,8}\b|\(\d\)"
 )
+_NUMBERED = re.compile(r"\(?(?:\d{1,3}|[a-z])[.)]\s")
 _FIGURE = re.compile(r"\d")
 JOIN_LINES = 40
 """Lines that one wrapped paragraph is followed over, at most."""
@@ -55,11 +56,11 @@ def _joins(before: Source, after: Source) -> bool:
         return True  # pieces of one long line
     if headings.is_table_row(after.text) or headings.speaker(after.text) is not None:
         return False
-    if right[0] in "-*•#>|" or right[:2].rstrip(".)").isdigit():
+    if right[0] in "-*•#>|" or _NUMBERED.match(right):
         return False
     if left[-1] in ".!?。！？؟।:;：；":
         return False
-    return right[0].islower() or len(left) >= 45 or left[-1] in ",-–("
+    return right[0].islower() or len(left) >= 30 or left[-1] in ",-–("
 
 
 def passages(items: Sequence[Source]) -> list[Passage]:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from tq.text.question import MAX_QUESTION
 from tq.text.sentences import sentences
-from tq.text.tokens import terms
+from tq.text.stopwords import STOP_WORDS
+from tq.text.tokens import terms, words
 
 MAX_SUBJECTS = 8
 _WHY = re.compile(
@@ -85,16 +86,20 @@ def _questions(text: str) -> list[str]:
     return out
 
 
+def _names_something(text: str, language: str) -> bool:
+    """Whether a clause names anything; terms() gives the stop words back where there is nothing else."""
+    stops = STOP_WORDS.get(language, frozenset())
+    return any(word.casefold() not in stops for word, _, _ in words(text))
+
+
 def _clauses(text: str, language: str) -> list[str]:
     """Two questions joined by "and": split only where each has a subject of its own."""
     cuts = [_clean(part) for part in _TWO_CLAUSES.split(text)]
     cuts = [part for part in cuts if part]
     if len(cuts) < 2:
         return [text]
-    for part in cuts:
-        why_or_how = _WHY.search(part) or _HOW.search(part)
-        if len(set(terms(part, language))) < (1 if why_or_how else 2):
-            return [text]
+    if not all(_names_something(part, language) for part in cuts):
+        return [text]
     return cuts
 
 

@@ -162,12 +162,12 @@ def _valleys(rows: Sequence[Row], gaps: list[int], language: str) -> list[int]:
     spread = math.sqrt(sum((depth - mean) ** 2 for depth in depths) / len(depths))
     limit = mean + spread / 2
     chosen: list[int] = []
-    size = 0
-    position = 0
-    for gap, depth in zip(gaps, depths, strict=True):
-        size += sum(len(bags[at]) for at in range(position, gap))
+    size = position = 0
+    for at, (gap, depth) in enumerate(zip(gaps, depths, strict=True)):
+        size += sum(len(bag) for bag in bags[position:gap])
         position = gap
-        if depth > limit and depth > 0.05 and size >= MIN_TERMS:
+        deepest = depth >= max(depths[max(0, at - 2) : at + 3])
+        if deepest and depth > limit and depth > 0.05 and size >= MIN_TERMS:
             chosen.append(gap)
             size = 0
     return chosen
