@@ -223,7 +223,7 @@ ADD_LEAVES = Statement(
 )
 REFRESH_STATISTICS = Statement("SELECT tq_private.refresh_statistics()")
 LEAVES = Statement(
-    "SELECT n.id::text AS id, n.line_start, n.line_end, n.title, n.level FROM tq.node AS n"
+    "SELECT n.id::text AS id, n.line_start, n.line_end, n.title, n.level, n.kind FROM tq.node AS n"
     " WHERE n.document_id = $1::uuid AND n.is_leaf ORDER BY n.line_start",
     ("text",),
 )

@@ -87,16 +87,20 @@ def build_document(session: Session, message: Message, document: Document) -> No
     session.delete(message.queue, [message.id])
     if db.fetch(sql.DEEPEST_UNSUMMARISED, document.id)[0]["any_left"]:
         raise Superseded
+    rows = db.fetch(sql.LEAVES, document.id)
     leaves = [
-        RolledLeaf(row["id"], row["line_start"], row["line_end"], row["title"], row["level"])
-        for row in db.fetch(sql.LEAVES, document.id)
+        RolledLeaf(row["id"], row["line_start"], row["line_end"], row["title"], row["level"]) for row in rows
     ]
+    tables = {row["id"] for row in rows if row["kind"] == "table"}
     headings = [
         Boundary(row["line_no"], row["title"], row["level"])
         for row in db.fetch(sql.BOUNDARIES, document.id, True)
     ]
     parents = roll_up(leaves, headings, model.fit.fan_out)
     above = {child: parent.id for parent in parents for child in parent.children}
+    for parent in parents:  # children before their parents: a table in several leaves is a table
+        if tables.issuperset(parent.children):
+            tables.add(parent.id)
     db.fetch(
         sql.BUILD_TREE,
         document.id,
@@ -104,7 +108,7 @@ def build_document(session: Session, message: Message, document: Document) -> No
         [above.get(parent.id) for parent in parents],
         [parent.title for parent in parents],
         [parent.level for parent in parents],
-        ["text" for _ in parents],
+        ["table" if parent.id in tables else "text" for parent in parents],
         [leaf.id for leaf in leaves],
         [above.get(leaf.id) for leaf in leaves],
     )
