@@ -155,7 +155,7 @@ def test_the_pairs_compared_are_bounded_and_begin_with_the_likely_conflicts() ->
         relating("unclear", by_line("Notice")),
         QUESTION,
     )
-    assert len(driver.of(Compare)) == 20
+    assert len(driver.of(Compare)) == 16
     assert found["shown"][0]["held_back"] == len(found["held"]) > 0
     assert [left for left in found["trace"]["omissions"] if left["kind"] == "pairs"]
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from tq.ask.records import Node, NodeContent, StoredLine
 from tq.model.limits import LETTERS, Fit
@@ -14,19 +16,70 @@ CHILD_CHARS = 220  # of a child's letter, id, range and scent
 BULLET_SHARE = 0.5  # of the room: bullets, where they and the children are too many
 
 
-def line_items(lines: Sequence[StoredLine], piece_chars: int) -> list[Item]:
-    """The lines that say anything, long ones in pieces that share the line's number."""
+def line_items(lines: Sequence[StoredLine], block_chars: int) -> list[Item]:
+    """The lines that say anything; one longer than a block in blocks that share its number."""
     items: list[Item] = []
     for line in lines:
-        if not line.text.strip():
-            continue
-        if len(line.text) <= piece_chars:
-            items.append(Item(line.number, line.text, line.number, line.number, line.kind, line.level))
-            continue
-        for first, last in pieces(line.text, piece_chars):
+        for first, last in blocks(line.text, block_chars):
             if text := line.text[first:last].strip():
                 items.append(Item(line.number, text, line.number, line.number, line.kind, line.level))
     return items
+
+
+def blocks(text: str, size: int) -> list[tuple[int, int]]:
+    """Contiguous spans of at most `size` characters, cut behind a sentence or a word where one ends in time. Rough,
+    so that a line of millions of characters costs little; what is shown of it is cut with care."""
+    spans: list[tuple[int, int]] = []
+    start = 0
+    while len(text) - start > size:
+        stop = start + size
+        floor = start + size // 2
+        cut = max(text.rfind(mark, floor, stop) + len(mark) for mark in (". ", "。"))
+        if cut <= floor:
+            cut = text.rfind(" ", floor, stop) + 1
+        if cut <= floor:
+            cut = stop
+        spans.append((start, cut))
+        start = cut
+    spans.append((start, len(text)))
+    return spans
+
+
+def refine(items: Sequence[Item], piece_chars: int) -> list[Item]:
+    """Items longer than a piece cut into pieces."""
+    fine: list[Item] = []
+    for item in items:
+        if len(item.text) <= piece_chars:
+            fine.append(item)
+            continue
+        for first, last in pieces(item.text, piece_chars):
+            if text := item.text[first:last].strip():
+                fine.append(replace(item, text=text))
+    return fine
+
+
+class Rough:
+    """Weighs text by the question's terms without reading its words: by the beginnings of the terms found in it."""
+
+    def __init__(self, weights: Mapping[str, float]) -> None:
+        self._weights: dict[str, float] = {}
+        for term, weight in weights.items():
+            # A stem may differ from its words in the last letter.
+            start = term[: max(2, len(term) - 1)]
+            self._weights[start] = max(weight, self._weights.get(start, 0.0))
+        longest = sorted(self._weights, key=lambda start: (-len(start), start))
+        self._pattern = re.compile("|".join(map(re.escape, longest)) or r"(?!)")
+
+    def __call__(self, text: str) -> float:
+        return sum(self._weights[start] for start in set(self._pattern.findall(text.casefold())))
+
+    def excerpt(self, text: str, size: int) -> str:
+        """The part of at most `size` characters that weighs most."""
+        for limit in (8 * size, size):
+            if len(text) > limit:
+                first, last = max(blocks(text, limit), key=lambda span: self(text[slice(*span)]))
+                text = text[first:last]
+        return text.strip()
 
 
 def fill(items: Sequence[Item], room: int) -> list[list[Item]]:

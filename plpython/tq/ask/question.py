@@ -12,6 +12,7 @@ from typing import Any, cast
 import msgspec
 
 from tq.ask import evidence, scope, tell, weigh, words
+from tq.ask.pieces import Rough
 from tq.ask.records import Claim, Cost, Left, Question, Strategy, Subject, Visit
 from tq.ask.walk import Walk
 from tq.database import asking
@@ -23,6 +24,7 @@ from tq.model.tasks import Compare, Parts, Plan, PlanReply, Read
 from tq.text.tokens import detect_language
 
 SHOWN_QUESTION = 0.25  # of a window's characters: the question as prompts show it
+NEAREST_CHARS = 400  # of the line that came nearest
 COMPARED_CHARS = 1_500  # of a claim or quote that is compared
 
 Opener = Callable[[Model], Driver]
@@ -390,6 +392,10 @@ class _Asking:
             line = asking.stored(self._database, [(near.source.id, near.line)]).get(
                 (near.source.id, near.line)
             )
+        excerpt = ""
+        if near is not None and line is not None:
+            weights = {term: near.source.trails[0].terms.get(term, 1.0) for term in near.terms}
+            excerpt = Rough(weights).excerpt(line.text, NEAREST_CHARS)
         outside = not self._scope.terms_found
         incomplete = any(left.kind not in ("question", "possible queries") for left in self._left)
         return {
@@ -402,7 +408,7 @@ class _Asking:
             "certainty": "unsettled",
             "disagreement": False,
             "missing": tell.unsettled_missing(
-                sources, self._scope.surface, self._visits, near, line, self._scope.absent, self._left
+                sources, self._scope.surface, self._visits, near, excerpt, self._scope.absent, self._left
             ),
             "doubt": "outside the corpus" if outside else "missing context",
             # Where everything was searched, or the material is on something else, reading on settles nothing.
@@ -418,7 +424,7 @@ class _Asking:
                     "document": near.source.row.name,
                     "version": near.source.row.version,
                     "line": near.line,
-                    "text": words.short(line.text, 500),
+                    "text": words.short(excerpt, 500),
                 },
             },
         }

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tq.ask import words
-from tq.ask.records import Citation, Claim, Left, Source, StoredLine, Subject, Visit
+from tq.ask.records import Citation, Claim, Left, Source, Subject, Visit
 from tq.ask.scope import names
 
 WHY_CITATIONS = 3
@@ -229,16 +229,16 @@ def unsettled_missing(
     surface: Mapping[str, str],
     visits: Sequence[Visit],
     near: Nearest | None,
-    near_line: StoredLine | None,
+    near_text: str,
     absent: Sequence[str],
     left: Sequence[Left],
 ) -> str:
     told = [_searched(sources, visits)]
-    if near is not None and near_line is not None:
+    if near is not None and near_text:
         held = words.listed([surface.get(term, term) for term in near.terms[:6]])
         told.append(
             f"Nearest: {near.source.label}, line {near.line}, which holds {held}: "
-            f"{words.quoted(near_line.text, 160)}."
+            f"{words.quoted(near_text, 160)}."
         )
     if gone := list(dict.fromkeys(surface.get(term, term) for term in absent)):
         told.append(f"Not in the material searched: {words.listed(gone[:12])}.")

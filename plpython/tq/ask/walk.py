@@ -10,14 +10,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from tq.ask import evidence, words
-from tq.ask.pieces import best, fill, inner_groups, line_items
+from tq.ask.pieces import NUMBER_CHARS, Rough, best, fill, inner_groups, line_items, refine
 from tq.ask.records import Claim, Left, Node, NodeContent, Question, Route, Source, Subject, Trail, Visit
 from tq.database import asking
 from tq.database.connection import Database
 from tq.model.driver import Outcome
 from tq.model.limits import RULES_SHARE
 from tq.model.tasks import Child, Read, ReadReply
-from tq.text.tokens import terms
 
 MAX_PIECES = 8  # of one leaf that are read
 FRAME_CHARS = 1_000  # of a read's prompt that are neither rules nor items
@@ -98,7 +97,7 @@ class Walk:
         source, node = seed.route.source, seed.node
         fit, room = self._question.fit, self._room(seed.route)
         shown = asking.lines(self._database, source.id, node.line_start, node.line_end)
-        groups = fill(line_items(shown, min(fit.piece_chars, room)), room)
+        groups = fill(line_items(shown, room - NUMBER_CHARS), room)
         places = best(groups, MAX_PIECES, self._weigher(seed.route))
         if len(places) < len(groups):
             self.left.append(
@@ -114,7 +113,7 @@ class Walk:
             )
         visits = []
         for place in places:
-            items = groups[place]
+            items = refine(groups[place], min(fit.piece_chars, room))
             visit = replace(
                 seed,
                 piece=(place + 1, len(groups)),
@@ -216,11 +215,11 @@ class Walk:
         return max(usable - taken, 1_000)
 
     def _weigher(self, route: Route) -> Callable[[str], float]:
-        trail, language = route.source.trails[route.subject], route.source.language
+        rough = Rough(route.source.trails[route.subject].terms)
 
         def weigh(text: str) -> float:
             self._database.pulse()
-            return sum(trail.terms.get(term, 0.0) for term in set(terms(text, language)))
+            return rough(text)
 
         return weigh
 

@@ -11,7 +11,7 @@ from tq.text.facts import negations
 from tq.text.quantities import Quantity, comparable, quantities, same_quantity
 from tq.text.tokens import terms
 
-MAX_PAIRS = 20  # compared a question
+MAX_PAIRS = 16  # compared a question: as many as run at once with a usual model
 MAX_CLAIMS = 100  # looked at in pairs
 SAME_TERMS = 0.6  # of the terms of two claims with the same quantities, to be one claim
 OLD_VERSION = 0.8  # of a source's weight, where it is not the current version

@@ -15,7 +15,7 @@ def count(number: int, one: str, many: str | None = None) -> str:
 
 def short(text: str, limit: int = 240) -> str:
     """One line of at most `limit` characters."""
-    text = " ".join(text.split())
+    text = " ".join(text[: limit * 8].split())
     return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
 
 

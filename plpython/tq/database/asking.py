@@ -134,6 +134,7 @@ STORED = Statement(
 )
 
 MAX_DOCUMENTS = 10_000  # looked at a question; the bound of tq.strategy.documents
+FEW_LINES = 50
 BATCH = 100  # rows of the line index fetched at once: at most 8 MB where a stretch has 20,000 lines
 
 
@@ -277,8 +278,10 @@ def stored(database: Database, wanted: Iterable[tuple[str, int]]) -> dict[tuple[
 
 
 def rarity(lines_in_scope: int, lines_with_term: int) -> float:
-    """How much a term says (idf): about 0 where every line holds it, largest where none does."""
-    return math.log(1 + (max(lines_in_scope - lines_with_term, 0) + 0.5) / (lines_with_term + 0.5))
+    """How much a term says (idf): about 0 where every line holds it, largest where none does. Few lines say little
+    on what is rare: they count as FEW_LINES, or a word that is not there would outweigh all that are."""
+    others = max(lines_in_scope, FEW_LINES) - lines_with_term
+    return math.log(1 + (max(others, 0) + 0.5) / (lines_with_term + 0.5))
 
 
 def _node(row: dict[str, Any], depth: int, path: tuple[str, ...]) -> Node:
