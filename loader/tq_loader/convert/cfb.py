@@ -39,9 +39,9 @@ class CompoundFile:
         if header[0] != MAGIC or shift not in (9, 12) or mini_shift != 6:
             raise damaged("its header is not valid")
         self._sector = 1 << shift
-        self._cutoff = header[12]
+        self._cutoff = header[11]
         difat = list(struct.unpack_from("<109I", data, 76))
-        at, seen = header[15], 0
+        at, seen = header[14], 0
         most = len(data) // self._sector + 1
         while at < _END and seen <= most:
             block = self._numbers(at)
@@ -65,7 +65,7 @@ class CompoundFile:
         root = self.entries[0]
         self._mini = self._chain(root.start, self._fat)[: root.size]
         self._mini_fat: list[int] = []
-        at, seen = header[13], 0
+        at, seen = header[12], 0
         while at < _END and seen <= most:
             self._mini_fat += self._numbers(at)
             at = self._fat[at] if at < len(self._fat) else _END
