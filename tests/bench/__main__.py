@@ -113,7 +113,9 @@ def pass_until_done(connection: psycopg.Connection[Any], name: str) -> None:
 
 def ingest(url: str, sizes: list[int]) -> None:
     say("INGEST, embedded model, two workers: from tq.load_text to ready")
-    say(f"{'lines':>10}{'seconds':>10}{'lines/s':>10}{'times the cost of a tenth':>28}{'peak MB a worker':>18}")
+    say(
+        f"{'lines':>10}{'seconds':>10}{'lines/s':>10}{'times the cost of a tenth':>28}{'peak MB a worker':>18}"
+    )
     before: tuple[int, float] | None = None
     with psycopg.connect(url, autocommit=True) as connection:
         for count in sizes:
@@ -125,7 +127,9 @@ def ingest(url: str, sizes: list[int]) -> None:
 
 def ask(url: str, sizes: list[int]) -> None:
     say("ASK, embedded model, warm session")
-    say(f"{'lines':>10}{'depth':>7}{'reads':>7}{'median ms':>11}{'p95 ms':>9}{'right line first':>18}{'backend MB':>12}")
+    say(
+        f"{'lines':>10}{'depth':>7}{'reads':>7}{'median ms':>11}{'p95 ms':>9}{'right line first':>18}{'backend MB':>12}"
+    )
     first = last = 0.0
     for count in sizes:
         with psycopg.connect(url, autocommit=True) as connection:
@@ -137,10 +141,14 @@ def ask(url: str, sizes: list[int]) -> None:
             with Watch([connection.info.backend_pid]) as watch:
                 for question, line in asked:
                     started = time.perf_counter()
-                    rows = connection.execute("SELECT line_start, line_end, query_id FROM tq.ask(%s, %s)", [name, question]).fetchall()
+                    rows = connection.execute(
+                        "SELECT line_start, line_end, query_id FROM tq.ask(%s, %s)", [name, question]
+                    ).fetchall()
                     times.append((time.perf_counter() - started) * 1000)
                     right += rows[0][0] is not None and rows[0][0] <= line <= rows[0][1]
-                    found = connection.execute("SELECT count(*) FROM tq.read WHERE query_id = %s", [rows[0][2]]).fetchone()
+                    found = connection.execute(
+                        "SELECT count(*) FROM tq.read WHERE query_id = %s", [rows[0][2]]
+                    ).fetchone()
                     reads.append(found[0] if found else 0)
             median = statistics.median(times)
             first, last = first or median, median
@@ -155,7 +163,9 @@ SLOW_MS = 500
 
 
 def slow(url: str, count: int) -> None:
-    say(f"A MODEL THAT TAKES {SLOW_MS} ms A CALL: wall time against the longest chain of calls that depend on one another")
+    say(
+        f"A MODEL THAT TAKES {SLOW_MS} ms A CALL: wall time against the longest chain of calls that depend on one another"
+    )
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute(
             "INSERT INTO tq.model (name, driver, input_tokens, output_tokens, summary_tokens, delay_ms)"
@@ -165,10 +175,14 @@ def slow(url: str, count: int) -> None:
         connection.execute("INSERT INTO tq.strategy (name, model) VALUES ('slow', 'slow')")
         for question, _ in corpus.questions(count, 3):
             started = time.perf_counter()
-            row = connection.execute("SELECT query_id FROM tq.ask(%s, %s, 'slow')", [f"log-{count}", question]).fetchone()
+            row = connection.execute(
+                "SELECT query_id FROM tq.ask(%s, %s, 'slow')", [f"log-{count}", question]
+            ).fetchone()
             wall = time.perf_counter() - started
             chain = longest_chain(connection, row[0] if row else None)
-            say(f"  wall {wall:.3f} s, chain of {chain} calls: {wall / (chain * SLOW_MS / 1000):.3f} times  ({question})")
+            say(
+                f"  wall {wall:.3f} s, chain of {chain} calls: {wall / (chain * SLOW_MS / 1000):.3f} times  ({question})"
+            )
 
 
 def longest_chain(connection: psycopg.Connection[Any], query: object) -> int:
@@ -194,7 +208,11 @@ def evaluate(url: str) -> None:
         say(f"EVAL left out: {SHARED_EVAL} is not there")
         return
     say("EVAL, embedded model, tq.ask with the default strategy")
-    questions = [json.loads(line) for path in sorted((SHARED_EVAL / "qa").glob("*.jsonl")) for line in path.open(encoding="utf-8")]
+    questions = [
+        json.loads(line)
+        for path in sorted((SHARED_EVAL / "qa").glob("*.jsonl"))
+        for line in path.open(encoding="utf-8")
+    ]
     documents = sorted({q["doc"] if isinstance(q["doc"], str) else q["doc"][0] for q in questions})
     with psycopg.connect(url, autocommit=True) as connection:
         for name in documents:
@@ -206,13 +224,26 @@ def evaluate(url: str) -> None:
             for q in questions:
                 name = q["doc"] if isinstance(q["doc"], str) else q["doc"][0]
                 rows = connection.execute(
-                    "SELECT certainty, line_start, line_end, page FROM tq.ask(%s, %s) ORDER BY rank", [name, q["question"]]
+                    "SELECT certainty, line_start, line_end, page FROM tq.ask(%s, %s) ORDER BY rank",
+                    [name, q["question"]],
                 ).fetchall()
-                cited = [{"line_start": a, "line_end": b, "page": page} for certainty, a, b, page in rows if certainty != "unsettled"]
-                out.write(json.dumps({"set": q["set"], "id": q["id"], "unsettled": not cited, "citations": cited}) + "\n")
+                cited = [
+                    {"line_start": a, "line_end": b, "page": page}
+                    for certainty, a, b, page in rows
+                    if certainty != "unsettled"
+                ]
+                out.write(
+                    json.dumps({"set": q["set"], "id": q["id"], "unsettled": not cited, "citations": cited})
+                    + "\n"
+                )
     for title, arguments in (("tq", [str(predictions)]), ("BM25 over 3-line passages", ["--bm25"])):
         say(f"\n{title}")
-        done = subprocess.run([sys.executable, str(SHARED_EVAL / "score.py"), *arguments], capture_output=True, text=True, check=True)
+        done = subprocess.run(
+            [sys.executable, str(SHARED_EVAL / "score.py"), *arguments],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
         say(done.stdout.rstrip())
     predictions.unlink()
 
@@ -221,7 +252,10 @@ def main(parts: list[str]) -> None:
     million = "million" in parts
     chosen = [part for part in parts if part != "million"] or ["ingest", "ask", "slow", "eval"]
     sizes = [1_000, 10_000, 100_000] + [1_000_000] * million
-    say(f"{platform.node()}, {platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}, {time.strftime('%Y-%m-%d')}")
+    say(
+        f"{platform.node()}, {platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}, "
+        f"{time.strftime('%Y-%m-%d')}"
+    )
     with database.fresh() as url:
         if {"ingest", "ask", "slow"} & set(chosen):
             say()

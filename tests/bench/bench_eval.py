@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import subprocess
 import sys
 import tempfile
@@ -24,6 +23,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "plpython"))
 
 from tq.ask.scent import Scent  # noqa: E402
+from tq.database.asking import rarity  # noqa: E402
 from tq.ingest.cut import BLANK, HEADING, SENTENCE_END, TABLE, Boundary, cut  # noqa: E402
 from tq.ingest.summary import leaf_items  # noqa: E402
 from tq.ingest.windows import Windows, cost, is_nothing, shown_chars  # noqa: E402
@@ -45,7 +45,6 @@ class Document:
     language: str
     leaves: list[tuple[int, int]]
     postings: dict[str, list[int]]
-    filled: int
 
 
 def flags(line: Line) -> int:
@@ -87,8 +86,7 @@ def build(path: Path, driver: Extractive) -> Document:
     for line in lines:
         for term in set(terms(line.text, language)):
             postings[term].append(line.number)
-    filled = sum(1 for line in lines if not is_nothing(line.text))
-    return Document(lines, language, [(leaf.start, leaf.end) for leaf in leaves], postings, filled)
+    return Document(lines, language, [(leaf.start, leaf.end) for leaf in leaves], postings)
 
 
 def ask(document: Document, asked: str, driver: Extractive, routes: int) -> list[tuple[float, int, int]]:
@@ -99,10 +97,7 @@ def ask(document: Document, asked: str, driver: Extractive, routes: int) -> list
     answers: dict[tuple[int, int], float] = {}
     for subject in plan.subjects:
         hits = {term: len(document.postings.get(term, ())) for term in terms(subject.what, document.language)}
-        idf = {
-            term: math.log(1 + (document.filled - count + 0.5) / (count + 0.5))
-            for term, count in hits.items()
-        }
+        idf = {term: rarity(len(document.lines), count) for term, count in hits.items()}
         held = {term: document.postings[term] for term, count in hits.items() if count}
         scent = Scent(held, idf, len(document.lines))
         ranked = sorted(document.leaves, key=lambda leaf: (-scent.child(*leaf)[2], leaf))

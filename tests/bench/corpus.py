@@ -9,9 +9,36 @@ PLACES = [
     "North Hall", "Harbour Road", "Mill Street", "East Wing", "Quarry Lane", "Station Square", "Old Brewery", "Lime Court",
     "Castle Hill", "Ferry Quay", "Orchard Row", "Bishop's Gate", "Tannery Yard", "Glass Works", "River Bend", "Coal Wharf",
 ]  # fmt: skip
-THINGS = ["pump", "boiler", "lift", "valve", "generator", "ventilator", "compressor", "turbine", "conveyor", "chiller"]
-PEOPLE = ["Ada Brown", "Ivo Lang", "Mira Stone", "Jonas Weber", "Lena Park", "Omar Haddad", "Rosa Diaz", "Tim Novak"]
-FAULTS = ["a worn bearing", "a leaking seal", "a loose belt", "a cracked housing", "low oil", "a blocked filter"]
+THINGS = [
+    "pump",
+    "boiler",
+    "lift",
+    "valve",
+    "generator",
+    "ventilator",
+    "compressor",
+    "turbine",
+    "conveyor",
+    "chiller",
+]
+PEOPLE = [
+    "Ada Brown",
+    "Ivo Lang",
+    "Mira Stone",
+    "Jonas Weber",
+    "Lena Park",
+    "Omar Haddad",
+    "Rosa Diaz",
+    "Tim Novak",
+]
+FAULTS = [
+    "a worn bearing",
+    "a leaking seal",
+    "a loose belt",
+    "a cracked housing",
+    "low oil",
+    "a blocked filter",
+]
 NOTES = [
     "The night shift reported nothing unusual and handed over at the usual hour.",
     "Spare parts were ordered from the store, and the order was confirmed by telephone.",
@@ -20,7 +47,20 @@ NOTES = [
     "No work was done in the afternoon, since the power was off for the whole district.",
     "The log of the week before was read and signed, and two entries were corrected.",
 ]
-MONTHS = ["January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"]
+MONTHS = [
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+]
 
 
 def lines(count: int) -> Iterator[str]:

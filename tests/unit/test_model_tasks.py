@@ -19,11 +19,22 @@ ROOT = Read(
 )  # fmt: skip
 
 
-def answer(line: int = 1, quote: str = "Notice of 24 hours", what: str = "Notice of 24 hours is needed.", **other: Any) -> dict[str, Any]:
-    return {"choice": "ANSWER", "what": what, "why": "Line 1 says so.", "how": [{"line": line, "quote": quote}], **other}
+def answer(
+    line: int = 1,
+    quote: str = "Notice of 24 hours",
+    what: str = "Notice of 24 hours is needed.",
+    **other: Any,
+) -> dict[str, Any]:
+    return {
+        "choice": "ANSWER",
+        "what": what,
+        "why": "Line 1 says so.",
+        "how": [{"line": line, "quote": quote}],
+        **other,
+    }
 
 
-@pytest.mark.parametrize("task, reply", [
+@pytest.mark.parametrize(("task", "reply"), [
     (LEAF, answer()),
     (LEAF, {"choice": "NOT_HERE"}),
     (ROOT, {"choice": "DESCEND", "open": ["A", "B"]}),
@@ -38,7 +49,7 @@ def test_a_reply_on_the_list_is_accepted(task: Any, reply: dict[str, Any]) -> No
     assert task.accept(reply) is not None
 
 
-@pytest.mark.parametrize("task, reply, reason", [
+@pytest.mark.parametrize(("task", "reply", "reason"), [
     (LEAF, {"choice": "MAYBE"}, "form"),
     (LEAF, {"choice": "DESCEND", "open": ["A"]}, "no child"),
     (ROOT, {"choice": "DESCEND", "open": ["A", "C"]}, "letter C"),
@@ -60,7 +71,9 @@ def test_a_reply_on_the_list_is_accepted(task: Any, reply: dict[str, Any]) -> No
     (Plan("How much notice?"), {"subjects": [{"what": "notice of 24 hours", "why": "w", "how": "h"}]}, "not asked"),
     (Compare("q", "a", "b"), {"relation": "maybe"}, "form"),
 ])  # fmt: skip
-def test_a_reply_off_the_list_is_rejected_with_its_reason(task: Any, reply: dict[str, Any], reason: str) -> None:
+def test_a_reply_off_the_list_is_rejected_with_its_reason(
+    task: Any, reply: dict[str, Any], reason: str
+) -> None:
     with pytest.raises(Rejected, match=reason):
         task.accept(reply)
 
@@ -75,7 +88,9 @@ def test_document_text_cannot_add_a_child() -> None:
         hostile.accept({"choice": "DESCEND", "open": ["C"]})
 
 
-@pytest.mark.parametrize("task", [LEAF, ROOT, Mark([], [Line(5, "x")], []), Plan("q"), Compare("q", "a", "b")])
+@pytest.mark.parametrize(
+    "task", [LEAF, ROOT, Mark([], [Line(5, "x")], []), Plan("q"), Compare("q", "a", "b")]
+)
 def test_a_rejection_is_shown_when_the_task_is_run_again(task: Any) -> None:
     from dataclasses import replace
 

@@ -73,7 +73,9 @@ def open_driver(model: Model) -> Driver:
 
         driver: Driver = Extractive(model)
     else:
-        raise TqError("TQ020", "model driver not found", f"model {model.name} names the driver {model.driver}")
+        raise TqError(
+            "TQ020", "model driver not found", f"model {model.name} names the driver {model.driver}"
+        )
     return Delayed(driver, model.delay_ms) if model.delay_ms else driver
 
 
@@ -92,7 +94,13 @@ def run(driver: Driver, task: Task[Any], stop: threading.Event) -> Outcome:
     except Exception as failure:  # handed to the caller's thread as it is
         error = failure
     return Outcome(
-        task, reply, rejected, error, used.input_tokens, used.output_tokens, (time.perf_counter() - started) * 1000
+        task,
+        reply,
+        rejected,
+        error,
+        used.input_tokens,
+        used.output_tokens,
+        (time.perf_counter() - started) * 1000,
     )
 
 

@@ -98,10 +98,14 @@ def plan(task: Plan) -> tuple[str, str]:
 
 def read(task: Read) -> tuple[str, str]:
     system = READ_RULES.format(
-        rules=task.reasoning_rules or "none", queries=_listed(task.possible_queries), shots=_listed(task.shots)
+        rules=task.reasoning_rules or "none",
+        queries=_listed(task.possible_queries),
+        shots=_listed(task.shots),
     )
     where = f" · {task.breadcrumb}" if task.breadcrumb else ""
-    parts = [f"NODE {task.node_id} · lines {task.line_start}–{task.line_end} · depth {task.depth}{where}\n{items(task.items)}"]
+    parts = [
+        f"NODE {task.node_id} · lines {task.line_start}–{task.line_end} · depth {task.depth}{where}\n{items(task.items)}"
+    ]
     if task.children:
         parts.append("CHILDREN\n" + "\n".join(map(_child, task.children)))
     query = task.query

@@ -220,9 +220,13 @@ class Summarise(Task[SummariseReply]):
             if not bullet.text.strip():
                 raise Rejected("a bullet is empty")
             if len(bullet.text) > self.max_chars:
-                raise Rejected(f"a bullet of {len(bullet.text)} characters where at most {self.max_chars} fit")
+                raise Rejected(
+                    f"a bullet of {len(bullet.text)} characters where at most {self.max_chars} fit"
+                )
             if bullet.first not in known or bullet.last not in known or bullet.first > bullet.last:
-                raise Rejected(f"a bullet names items {bullet.first} to {bullet.last}, which are not on the list")
+                raise Rejected(
+                    f"a bullet names items {bullet.first} to {bullet.last}, which are not on the list"
+                )
 
 
 @dataclass(frozen=True)
@@ -264,7 +268,9 @@ class Read(Task[ReadReply]):
     query: Parts
     question: str = ""  # as it was asked
     breadcrumb: str = ""  # titles from the root down, "A › B"
-    terms: Mapping[str, float] = field(default_factory=dict)  # the question's terms and how rare each is (idf)
+    terms: Mapping[str, float] = field(
+        default_factory=dict
+    )  # the question's terms and how rare each is (idf)
     language: str = "none"
     reasoning_rules: str = ""
     possible_queries: Sequence[str] = ()
@@ -300,7 +306,9 @@ class Read(Task[ReadReply]):
             if evidence.line not in shown:
                 raise Rejected(f"number {evidence.line} is not on the list")
             if not evidence.quote.strip() or not any(evidence.quote in text for text in shown[evidence.line]):
-                raise Rejected(f"the quote of number {evidence.line} is not a part of it, character for character")
+                raise Rejected(
+                    f"the quote of number {evidence.line} is not a part of it, character for character"
+                )
         quotes = "\n".join(evidence.quote for evidence in reply.how)
         if absent := missing_facts(reply.what, quotes):
             raise Rejected("the what says what the quotes do not: " + ", ".join(absent))
