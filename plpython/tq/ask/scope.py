@@ -50,9 +50,7 @@ def resolve(database: Database, doc: str | None) -> tuple[list[SourceRow], list[
     told = names([f"{row.name} (version {row.version}: {row.detail})" for row in waiting])
     if not ready:
         if waiting:
-            raise TqError(
-                "TQ002", "document not ready", told + ".", "SELECT * FROM tq.progress shows how far each is."
-            )
+            raise TqError("TQ002", "document not ready", told + ".", "See tq.progress for how far each is.")
         raise TqError(
             "TQ001",
             "document not found",
