@@ -44,6 +44,8 @@ def error_fields(error: psycopg.Error) -> dict[str, str | None]:
     hint = diag.message_hint
     if diag.sqlstate in _NOT_THERE and hint is None:
         hint = "the database has no tq, or an older one: run `tq migrate`"
+    elif diag.sqlstate == "42501" and hint is None:
+        hint = "to ask takes the role tq_reader, to load tq_loader, to work on the queues tq_worker"
     return {
         "code": diag.sqlstate,
         "message": diag.message_primary,

@@ -296,7 +296,9 @@ def shown(loads: list[Loading], quiet: bool) -> Iterator[Any]:
 
 def _state(load: Loading, counts: bool = False) -> str:
     if load.status == "ready":
-        return f"ready, {load.lines:,} lines" if load.lines is not None else "ready"
+        if load.lines is None:
+            return "ready"
+        return f"ready, {load.lines:,} {'line' if load.lines == 1 else 'lines'}"
     status, step, done, total = load.seen or (load.status, None, None, None)
     text = f"{status}" if not step or step == status else f"{status}: {step}"
     return f"{text} {done}/{total}" if counts and total else text
