@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any, Final, Literal
 
@@ -85,8 +86,8 @@ def find_delimiter(data: bytes | bytearray, source: Source) -> tuple[str | None,
             break
     if not lines:
         return None, 0
-    first = lines[0].strip().lower()
-    if first.startswith("sep=") and len(first) <= 5:  # what Excel writes to tell itself
+    top = lines[0].strip().lower()
+    if top.startswith("sep=") and len(top) <= 5:  # what Excel writes to tell itself
         return lines[0].strip()[4:] or "\t", 1
     best: tuple[float, str] | None = None
     for delimiter in DELIMITERS:
@@ -99,7 +100,8 @@ def find_delimiter(data: bytes | bytearray, source: Source) -> tuple[str | None,
         widths = [len(record) for record in records]
         if not widths or max(widths) < 2:
             continue
-        common = max(set(widths), key=widths.count)
+        # The commonest width; of equally common ones that of the first record.
+        common = Counter(widths).most_common(1)[0][0]
         even = widths.count(common) / len(widths)
         if common < 2:
             continue

@@ -547,7 +547,7 @@ def _sprms(data: bytes) -> list[tuple[int, bytes]]:
 def damaged(detail: str) -> ConvertError:
     return ConvertError(
         MALFORMED,
-        "Word document is damaged",
+        "document is damaged",
         detail,
         "open it in Word or LibreOffice and save it as .docx",
     )

@@ -168,16 +168,16 @@ class Package:
     def damaged(self, detail: str) -> ConvertError:
         return ConvertError(
             MALFORMED,
-            f"{self._what} is damaged",
-            detail,
+            "document is damaged",
+            f"{self._what}: {detail}",
             "open it in the program that made it and save it again",
         )
 
     def too_large(self, detail: str) -> ConvertError:
         return ConvertError(
             TOO_LARGE,
-            f"{self._what} is too large when unpacked",
-            detail,
+            "document is too large when unpacked",
+            f"{self._what}: {detail}",
             "split it into smaller files, or check that it is what it claims to be",
         )
 

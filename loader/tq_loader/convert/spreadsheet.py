@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import io
 import re
+import struct
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import date, datetime, time, timedelta
 from typing import Any, Final
 
+from tq_loader.convert.cfb import CompoundFile
 from tq_loader.convert.detect import Found
 from tq_loader.convert.numbers import (
     EPOCH_1900,
@@ -53,8 +55,11 @@ def convert(data: bytes | bytearray, job: Job, found: Found, out: Writer) -> Non
     if found.format == "xlsx":
         Workbook(Package(data, job.memory_mb, "Excel workbook"), out).write(found.media_type)
     else:
+        # Before calamine reserves memory by what the file claims: a failed reservation would end the process.
         if found.format == "xlsb":
-            Package(data, job.memory_mb, "Excel workbook")  # its sizes, before anything is unpacked
+            Package(data, job.memory_mb, "Excel workbook")
+        else:
+            check_records(data)
         by_calamine(data, found, out)
 
 
@@ -205,12 +210,12 @@ class Workbook:
         formula: Element | None = None
         inline: Element | None = None
         for child in c:
-            name = local(child)
-            if name == "v":
+            tag = child.tag  # told apart by their ends: this runs once a cell
+            if tag.endswith("}v"):
                 raw = child.text
-            elif name == "f":
+            elif tag.endswith("}f"):
                 formula = child
-            elif name == "is":
+            elif tag.endswith("}is"):
                 inline = child
         style = _whole(c.get("s")) or 0
         bold = style in self._bold
@@ -239,7 +244,12 @@ class Workbook:
             return Cell(text, text, 1, bold), 0
         form = self._formats[style] if style < len(self._formats) else GENERAL
         try:
-            number: float = int(raw) if raw.lstrip("-").isdecimal() and len(raw) < 16 else float(raw)
+            if len(raw) < 16 and raw.isdecimal():
+                number: float = int(raw)
+                if form is GENERAL:
+                    return Cell(str(number), number, 1, bold), 0
+            else:
+                number = float(raw)
         except ValueError:
             text = one_line(raw)
             return Cell(text, text, 1, bold), 0
@@ -503,6 +513,30 @@ def by_calamine(data: bytes | bytearray, found: Found, out: Writer) -> None:
     )
 
 
+def check_records(data: bytes | bytearray) -> None:
+    """Refuse an XLS with a cell outside of the 256 columns that the format has."""
+    container = CompoundFile(data)
+    streams = {name.lower(): entry for name, entry in container.children().items()}
+    stream = container.read(streams["workbook"] if "workbook" in streams else streams["book"])
+    at, end = 0, len(stream)
+    while at + 4 <= end:
+        kind, length = _RECORD.unpack_from(stream, at)
+        if (
+            kind in _CELL_RECORDS
+            and length >= 4
+            and at + 8 <= end
+            and _RECORD.unpack_from(stream, at + 4)[1] > 255
+        ):
+            raise broken(ValueError("a cell stands outside of the sheet"))
+        at += 4 + length
+
+
+_RECORD: Final = struct.Struct("<HH")
+# Blank, number, text, truth, formula, many numbers, many blanks, rich text, shared text, compact number.
+_CELL_RECORDS: Final = frozenset(
+    {0x0201, 0x0203, 0x0204, 0x0205, 0x0006, 0x00BD, 0x00BE, 0x00D6, 0x00FD, 0x027E, 0x0001, 0x0003, 0x0004}
+)
+
 ERRORS: Final = frozenset(
     {"#DIV/0!", "#N/A", "#NAME?", "#NULL!", "#NUM!", "#REF!", "#VALUE!", "#GETTING_DATA"}
 )
@@ -533,6 +567,8 @@ def heading(out: Writer, name: str, state: str) -> None:
 
 def rich_text(element: Element) -> str:
     """The text of a string with formatted runs, without its phonetic guide."""
+    if len(element) == 1 and element[0].tag.endswith("}t"):
+        return unescape(element[0].text or "")
     parts = []
     for child in element:
         name = local(child)
@@ -617,7 +653,7 @@ def broken(error: BaseException) -> ConvertError:
         return password("Excel workbook")
     return ConvertError(
         MALFORMED,
-        "Excel workbook is damaged",
+        "document is damaged",
         f"it cannot be read: {detail}",
         "open it in the program that made it and save it again",
     )

@@ -16,7 +16,6 @@ MAX_CAPTION: Final = 200  # characters; a longer single cell is a paragraph
 
 Value = str | int | float | bool
 
-_SPACE = re.compile(r"\s+")
 _NUMBER = re.compile(
     r"[-+(]?\s*[$€£¥₹%]?\s*[-+]?\s*\d[\d.,'\u00a0\u202f ]*\s*[%€$£¥]?\s*[\w.€$£]{0,4}\s*\)?$"
 )
@@ -39,7 +38,7 @@ Cells = dict[int, Cell]  # by column, from 0; empty cells are left out
 
 
 def one_line(text: str) -> str:
-    return _SPACE.sub(" ", text).strip()
+    return " ".join(text.split())
 
 
 def cell_of(text: str, *, span: int = 1, bold: bool | None = None) -> Cell | None:
@@ -171,7 +170,7 @@ class TableWriter:
         start = 0
         while start < len(rows) and len(rows[start][1]) == 1:
             cell = next(iter(rows[start][1].values()))
-            if looks_numeric(cell) or cell.carried:
+            if looks_numeric(cell) or cell.carried or _heads_part(rows[start][1]):
                 break
             start += 1
         if start == len(rows):
@@ -181,7 +180,7 @@ class TableWriter:
 
     def _count_headers(self, numbered: list[tuple[int, Cells]]) -> int:
         rows = [cells for _, cells in numbered]
-        if not rows or len(rows[0]) < 2:
+        if not rows or (len(rows[0]) < 2 and not _heads_part(rows[0])):
             return 0
         first = rows[0]
         if not self._headerish(first):
@@ -236,7 +235,7 @@ class TableWriter:
             else:
                 texts += 1
         # A row of years alone heads a table; a row of texts with a number among them is data.
-        return texts > 0 or len(cells) > 1
+        return texts > 0 or len(cells) > 1 or _heads_part(cells)
 
     def _set_headers(self, rows: list[tuple[int, Cells]]) -> None:
         paths: dict[int, list[str]] = {}
@@ -270,7 +269,11 @@ class TableWriter:
         headers, names, name_of = self._headers, self._names, self._name_of
         if not header and headers:
             # The header repeated within its table.
-            header = all(cell.text == self._lowest.get(column) for column, cell in cells.items())
+            header = True
+            for column, cell in cells.items():
+                if cell.text != self._lowest.get(column):
+                    header = False
+                    break
         values: dict[str, Value] = {}
         if header:
             text = PAIR.join(cell.text for cell in cells.values())
@@ -302,3 +305,8 @@ class TableWriter:
 
 def _covered(cells: Cells) -> set[int]:
     return {at for column, cell in cells.items() for at in range(column, column + min(cell.span, 1024))}
+
+
+def _heads_part(cells: Cells) -> bool:
+    """A single cell over several columns, but not from the first on: it heads these, it is no caption."""
+    return len(cells) == 1 and all(column > 0 and cell.span > 1 for column, cell in cells.items())
