@@ -31,8 +31,10 @@ KIND = 0.05
 """What it is worth that a passage holds a date where "when" is asked, a number for "how many", and so on."""
 ROWS = 0.08
 """What it is worth to be a row of figures where something has to be worked out."""
-SURE = 3.15
+SURE = 3.2
 """Weight of evidence below which a passage is no answer; see :attr:`Match.sure`."""
+RAREST = 6.0
+"""Weight (idf) beyond which rarity proves nothing more."""
 LINE_LIMIT = 5
 """Lines of one quote, at most."""
 _SCORED = 6_000  # characters of one passage that are read
@@ -90,6 +92,11 @@ class Matcher:
                 self._synonyms.setdefault(other, []).append(own)
         self._contexts: dict[str, dict[str, float]] = {}
         self._denies = bool(negations(question.text))
+        # A word that is one in a million lines proves no more than one in some hundreds: by chance alone, a long
+        # document has all sorts of words side by side.
+        self._scale = (
+            min(1.0, RAREST / max(question.weights.values(), default=RAREST)) if question.total else 1.0
+        )
         self._own_numbers = {quantity.number for quantity in question.quantities}
 
     def credit(self, text: str) -> dict[str, float]:
@@ -165,7 +172,7 @@ class Matcher:
         if passage.kind in ("heading", "header"):
             # They name what follows and state nothing.
             fit *= 0.65
-        sure = reach + 1.5 * math.log1p(reach * total)
+        sure = reach + 1.5 * math.log1p(reach * total * self._scale)
         if self._denies and not negations(passage.text[:_SCORED]):
             sure -= 1.0
             fit -= 0.1
