@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tq.ask.pieces import blocks
 from tq.ask.walk import share
 from tq.database import asking
 from tq.errors import TqError
@@ -172,8 +173,8 @@ def test_the_strategy_bounds_the_routes_of_a_document() -> None:
     assert sum(task.is_leaf for task in driver.of(Read)) == 3
     assert len(found["trace"]["routes"]) == 3
     left = [left["detail"] for left in found["trace"]["omissions"] if left["kind"] == "routes"]
-    assert left
-    assert "allows 3 routes a document" in left[0]
+    assert len(left) == 1
+    assert "shares out 3 routes a document" in left[0]
     assert found["shown"][0]["missing"] is not None
 
 
@@ -303,6 +304,13 @@ def by_sentence(word: str) -> Script:
         return by_line(word)(task)
 
     return script
+
+
+@given(st.text(alphabet="ab .。", max_size=400), st.integers(1, 50))
+def test_blocks_cover_a_line_exactly(text: str, size: int) -> None:
+    spans = blocks(text, size)
+    assert "".join(text[first:last] for first, last in spans) == text
+    assert all(0 < last - first <= size for first, last in spans if text)
 
 
 def test_a_node_with_more_children_than_fit_is_read_in_groups() -> None:

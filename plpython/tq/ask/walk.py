@@ -58,7 +58,7 @@ class Walk:
         self.roots: list[Visit] = []
         self.claims: list[Claim] = []
         self.left: list[Left] = []
-        self._fruitless: list[tuple[Visit, Left]] = []
+        self._dropped: dict[int, list[Node]] = {}  # by the place of their document
 
     def start(self) -> None:
         """A route from each root, one a subject."""
@@ -299,7 +299,8 @@ class Walk:
                 }
             )
         if dropped:
-            self._not_followed(visit, [visit.children[letter] for letter in dropped])
+            lost = [visit.children[letter] for letter in dropped]
+            self._dropped.setdefault(visit.route.source.place, []).extend(lost)
         budgets = share(visit.budget, [visit.strength[letter][0] for letter in followed])
         wanted = [
             (visit.children[letter], visit.because_child[letter], budget)
@@ -307,21 +308,28 @@ class Walk:
         ]
         self._open(visit.route, visit, wanted)
 
-    def _not_followed(self, visit: Visit, dropped: Sequence[Node]) -> None:
-        source = visit.route.source
-        ranges = words.listed([words.lines(node.line_start, node.line_end) for node in dropped[:5]])
-        more = f" and {len(dropped) - 5} more" if len(dropped) > 5 else ""
-        self.left.append(
-            Left(
-                "routes",
-                f"{words.count(len(dropped), 'section')} of {source.label} with weaker scent not followed "
-                f"({ranges}{more}): the strategy {self._question.strategy.name} allows "
-                f"{words.count(self._question.strategy.routes, 'route')} a document",
-                source.id,
-                min(node.line_start for node in dropped),
-                max(node.line_end for node in dropped),
+    def _not_followed(self) -> None:
+        """One omission a document for all sections that a DESCEND named and no route was left for."""
+        strategy = self._question.strategy
+        for source in self._sources:
+            dropped = sorted(
+                {(node.line_start, node.line_end) for node in self._dropped.get(source.place, ())}
             )
-        )
+            if not dropped:
+                continue
+            ranges = words.listed([words.lines(*place) for place in dropped[:5]])
+            more = f" and {len(dropped) - 5} more" if len(dropped) > 5 else ""
+            self.left.append(
+                Left(
+                    "routes",
+                    f"{words.count(len(dropped), 'section')} of {source.label} with weaker scent not followed "
+                    f"({ranges}{more}): the strategy {strategy.name} shares out "
+                    f"{words.count(strategy.routes, 'route')} a document",
+                    source.id,
+                    dropped[0][0],
+                    max(last for _, last in dropped),
+                )
+            )
 
     def _answer(self, visit: Visit, task: Read, reply: ReadReply) -> None:
         subject = self._subjects[visit.route.subject]
@@ -352,7 +360,7 @@ class Walk:
                 }
             )
         if dropped:
-            self._not_followed(visit, dropped)
+            self._dropped.setdefault(visit.route.source.place, []).extend(dropped)
         because = "a bullet of the summary came from its lines: " + words.quoted(cited[0][0], 120)
         budgets = share(max(visit.budget, len(followed)), [1.0] * len(followed)) if followed else []
         wanted = [(leaf, because, budget) for leaf, budget in zip(followed, budgets, strict=True)]
@@ -376,6 +384,7 @@ class Walk:
                 routes.append(visit.route)
                 visit.route.ordinal = len(routes)
             stack.extend(reversed(visit.next))
+        self._not_followed()
         self.claims.sort(key=lambda claim: claim.visits[0].ordinal)
         place = {source.id: source.place for source in self._sources}
         self.left.sort(
