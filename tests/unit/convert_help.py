@@ -22,6 +22,7 @@ class Result:
     document: dict[str, Any] = field(default_factory=dict)
     rows: list[list[Any]] = field(default_factory=list)
     omissions: list[dict[str, Any]] = field(default_factory=list)
+    attachments: list[dict[str, Any]] = field(default_factory=list)
     error: dict[str, Any] | None = None
     end: int | None = None
 
@@ -67,6 +68,9 @@ def parse(output: bytes) -> Result:
             case "omission":
                 assert set(message) == {"type", "kind", "detail", "line_start", "line_end", "page"}
                 result.omissions.append(message)
+            case "attachment":
+                assert set(message) == {"type", "name", "media_type", "content_base64"}
+                result.attachments.append(message)
             case "end":
                 result.end = message["lines"]
                 assert result.end == len(result.rows)
@@ -95,12 +99,14 @@ def check_error(error: dict[str, Any]) -> None:
     assert error["hint"]
 
 
-def convert(data: bytes, name: str = "a.txt", media_type: str | None = None) -> Result:
+def convert(
+    data: bytes, name: str = "a.txt", media_type: str | None = None, *, attachments: bool = False
+) -> Result:
     """Convert in this process, without limits."""
     sink = Bytes()
     out = Writer(sink)
     try:
-        run(bytearray(data), Job(name, media_type), out)
+        run(bytearray(data), Job(name, media_type, attachments=attachments), out)
     except ConvertError as error:
         out.error(error)
     return parse(bytes(sink.data))

@@ -121,8 +121,7 @@ def test_a_line_beyond_the_limit_is_told(monkeypatch: pytest.MonkeyPatch) -> Non
 @pytest.mark.parametrize(
     ("data", "seen"),
     [
-        (b"\x89PNG\r\n\x1a\n" + bytes(100), "PNG image"),
-        (b"\xff\xd8\xff\xe0" + bytes(100), "JPEG image"),
+        (b"RIFF\x00\x00\x00\x00WEBPVP8 ", "WebP image"),
         (b"PK\x03\x04" + bytes(30) + b"word/document.xml", "Word document"),
         (b"PK\x03\x04" + bytes(30) + b"xl/workbook.xml", "Excel workbook"),
         (b"PK\x03\x04" + bytes(30), "zip archive"),
@@ -148,8 +147,8 @@ def test_content_wins_over_type_and_name() -> None:
 
 
 def test_markup_read_as_text_is_told() -> None:
-    result = convert(b"<!DOCTYPE html>\n<p>48 hours</p>\n", "a.html")
-    assert result.texts == ["<!DOCTYPE html>", "<p>48 hours</p>"]
+    result = convert(b"\\section{Notice}\n48 hours\n", "a.tex", "text/x-tex")
+    assert result.texts == ["\\section{Notice}", "48 hours"]
     assert [o["kind"] for o in result.omissions] == ["markup"]
 
 

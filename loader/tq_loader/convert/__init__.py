@@ -1,13 +1,16 @@
 """Bytes of a file to numbered lines, always in a child process of its own.
 
 The parent runs ``python -I -m tq_loader.convert --name N [--media-type T] [--memory-mb M] [--cpu-seconds
-S]``, writes the file to its standard input and reads JSON lines from its standard output::
+S] [--attachments yes]``, writes the file to its standard input and reads JSON lines from its standard output::
 
     {"type": "document", "media_type": str, "title": str | null}                      first
     {"type": "lines", "rows": [[text, page, kind, level, locator], …]}                any number
     {"type": "omission", "kind", "detail", "line_start", "line_end", "page"}          any number
+    {"type": "attachment", "name", "media_type", "content_base64"}                    only if asked for
     {"type": "end", "lines": int}                                                     last, when all is well
     {"type": "error", "code", "message", "detail", "hint"}                            last, when it is not
+
+Without ``--attachments yes`` a file inside of a message is an omission of kind ``attachment``.
 
 Lines are numbered by their order, from 1. ``kind`` is text, heading (with a level from 1 to 6), table (one
 row), code or furniture (what is repeated on each page, or not visible on it). A text never holds a NUL or a

@@ -19,7 +19,7 @@ OWN_MB = 96
 
 def main(argv: list[str]) -> int:
     """Read standard input, write messages to standard output; the exit code as the package documents it."""
-    name, media_type, memory_mb, cpu_seconds = arguments(argv)
+    name, media_type, memory_mb, cpu_seconds, attachments = arguments(argv)
     out_fd = private_output()
     set_limits(out_fd, memory_mb, cpu_seconds)
 
@@ -29,7 +29,7 @@ def main(argv: list[str]) -> int:
         out = Writer(sink)
         try:
             data = read_input(sys.stdin.buffer, memory_mb)
-            run(data, Job(name, media_type, memory_mb), out)
+            run(data, Job(name, media_type, memory_mb, attachments), out)
             return 0
         except ConvertError as error:
             out.error(error)
@@ -87,16 +87,17 @@ def run(data: bytes | bytearray, job: Job, out: Writer) -> None:
     out.end()
 
 
-def arguments(argv: list[str]) -> tuple[str, str | None, int, int]:
-    """(name, media type, memory in MiB, CPU seconds); 0 is no limit. Hand-written: argparse costs a third
-    of a start.
+def arguments(argv: list[str]) -> tuple[str, str | None, int, int, bool]:
+    """(name, media type, memory in MiB, CPU seconds, whether attachments are wanted); 0 is no limit.
+
+    Hand-written: argparse costs a third of a start.
     """
     values: dict[str, str] = {}
     rest = list(argv)
     while rest:
         option = rest.pop(0)
         key, equals, value = option.partition("=")
-        if key not in ("--name", "--media-type", "--memory-mb", "--cpu-seconds"):
+        if key not in ("--name", "--media-type", "--memory-mb", "--cpu-seconds", "--attachments"):
             usage(f"unknown argument {option!r}")
         if not equals:
             if not rest:
@@ -111,14 +112,17 @@ def arguments(argv: list[str]) -> tuple[str, str | None, int, int]:
         if not text.isdecimal():
             usage(f"{key} must be a whole number, not {text!r}")
         numbers.append(int(text))
-    return values["--name"], values.get("--media-type") or None, numbers[0], numbers[1]
+    if values.get("--attachments", "no") not in ("yes", "no"):
+        usage("--attachments must be yes or no")
+    wanted = values.get("--attachments") == "yes"
+    return values["--name"], values.get("--media-type") or None, numbers[0], numbers[1], wanted
 
 
 def usage(problem: str) -> NoReturn:
     print(
         f"{PROG}: {problem}\n"
         f"usage: python -I -m {PROG} --name NAME "
-        "[--media-type TYPE] [--memory-mb 1024] [--cpu-seconds 0] < FILE",
+        "[--media-type TYPE] [--memory-mb 1024] [--cpu-seconds 0] [--attachments no] < FILE",
         file=sys.stderr,
     )
     raise SystemExit(2)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Final
 
+from tq_loader.convert import sniff
 from tq_loader.convert.protocol import READ_FORMATS, UNSUPPORTED, ConvertError
 
 # Format to the module that reads it, imported only when needed. Each has ``convert(data, job, found, out)``.
@@ -25,6 +25,12 @@ FORMATS: Final[dict[str, str]] = {
     "xls": "tq_loader.convert.spreadsheet",
     "csv": "tq_loader.convert.csv",
     "html": "tq_loader.convert.html",
+    "mail": "tq_loader.convert.mail",
+    "msg": "tq_loader.convert.msg",
+    "epub": "tq_loader.convert.epub",
+    "subtitles": "tq_loader.convert.subtitles",
+    "json": "tq_loader.convert.jsonl",
+    "image": "tq_loader.convert.image",
 }
 
 
@@ -46,12 +52,6 @@ _OFFICE = "save it as PDF or as plain text and load that"
 _MEDIA = "load a transcript of it"
 _OTHER = READ_FORMATS
 _SIGNATURES: Final[tuple[tuple[int, bytes, str, str], ...]] = (
-    (0, b"\x89PNG\r\n\x1a\n", "a PNG image", _IMAGE),
-    (0, b"\xff\xd8\xff", "a JPEG image", _IMAGE),
-    (0, b"GIF87a", "a GIF image", _IMAGE),
-    (0, b"GIF89a", "a GIF image", _IMAGE),
-    (0, b"II*\x00", "a TIFF image", _IMAGE),
-    (0, b"MM\x00*", "a TIFF image", _IMAGE),
     (8, b"WEBP", "a WebP image", _IMAGE),
     (4, b"ftypheic", "a HEIC image", _IMAGE),
     (4, b"ftyp", "an MP4 video or audio file", _MEDIA),
@@ -85,7 +85,6 @@ _ZIP_MEMBERS: Final[tuple[tuple[bytes, str], ...]] = (
     (b"word/", "a Word document (.docx)"),
     (b"xl/", "an Excel workbook (.xlsx)"),
     (b"ppt/", "a PowerPoint presentation (.pptx)"),
-    (b"application/epub+zip", "an EPUB book"),
     (b"application/vnd.oasis.opendocument.text", "an OpenDocument text (.odt)"),
     (b"application/vnd.oasis.opendocument.spreadsheet", "an OpenDocument spreadsheet (.ods)"),
     (b"application/vnd.oasis.opendocument.presentation", "an OpenDocument presentation (.odp)"),
@@ -95,7 +94,6 @@ _MARKDOWN_TYPES = frozenset({"text/markdown", "text/x-markdown"})
 _CSV_TYPES = frozenset({"text/csv", "text/tab-separated-values", "application/csv", "text/x-csv"})
 _CSV_NAMES = (".csv", ".tsv", ".tab")
 _MARKDOWN_NAMES = (".md", ".markdown", ".mdown", ".mkd", ".mkdn")
-_HTML = re.compile(rb"\s*(<!--.*?-->\s*)*<(!doctype\s+html|html|head|body)[\s>]", re.I | re.S)
 
 
 def detect(data: bytes | bytearray, media_type: str | None, name: str) -> Found:
@@ -108,9 +106,12 @@ def detect(data: bytes | bytearray, media_type: str | None, name: str) -> Found:
     office = _office(data)
     if office is not None:
         return office
-    _refuse_signatures(data)
-    if _HTML.match(data[:2048]):
-        return Found("text", "text/html", "read as plain text: its HTML markup was not interpreted")
+    known = sniff.binary(data)
+    if known is None:
+        _refuse_signatures(data)
+        known = sniff.marked_up(data, declared, lower)
+    if known is not None:
+        return Found(*known)
     if declared in ("application/pdf", "application/x-pdf") or (
         declared in ("", "application/octet-stream") and lower.endswith(".pdf")
     ):
@@ -155,8 +156,6 @@ def _refuse_signatures(data: bytes | bytearray) -> None:
             if mark in ends:
                 raise unsupported(what, _OFFICE)
         raise unsupported("a zip archive", _ARCHIVE)
-    if data[:2] == b"BM" and len(data) > 26 and int.from_bytes(data[2:6], "little") == len(data):
-        raise unsupported("a BMP image", _IMAGE)
     if data[:2] == b"MZ" and b"\x00" in data[:64]:
         raise unsupported("a Windows program", _OTHER)
     for offset, mark, what, hint in _SIGNATURES:

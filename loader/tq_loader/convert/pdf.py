@@ -70,6 +70,7 @@ class Page:
     side: set[int] = field(default_factory=set)  # rows that run in another direction than the page's text
     printed: dict[int, str] = field(default_factory=dict)  # line numbers printed in the margin
     notes: list[tuple[str, str]] = field(default_factory=list)
+    confidence: dict[int, float] = field(default_factory=dict)  # of rows that were read from a picture, 0 to 100
     keys: dict[int, tuple[str, float]] = field(default_factory=dict)  # rows in the margins: (pattern, height)
 
 
@@ -273,7 +274,10 @@ def read_page(doc: Any, index: int, hints: list[float]) -> Page:
                 seen.texts.append(CELL_SEPARATOR.join(cells))
                 seen.cells.append(len(cells))
     note_garbage(doc, page, seen, unmapped, drawn)
-    note_images(page, seen, all_hidden=total > 0 and hidden == total)
+    if not seen.rows or unmapped > 0.5 * drawn:
+        read_picture(page, seen)
+    if not seen.confidence:
+        note_images(page, seen, all_hidden=total > 0 and hidden == total)
     if hidden and hidden < total:
         seen.notes.append(
             (
@@ -281,12 +285,37 @@ def read_page(doc: Any, index: int, hints: list[float]) -> Page:
                 f"{count_of(hidden, 'piece')} of text cannot be seen on the page; marked as furniture",
             )
         )
-    elif hidden:
+    elif hidden and not seen.confidence:
         # An OCR layer behind a picture of the page: its text is the page's text.
         for row in seen.rows:
             row.parts = [_shown(part) for part in row.parts]
     mark_margins(seen)
     return seen
+
+
+def read_picture(page: Any, seen: Page) -> None:
+    """A page without a text layer, or with one that is garbage, as Tesseract reads it."""
+    if not (page.get_images() or page.get_cdrawings() or any(kind == "unmapped_text" for kind, _ in seen.notes)):
+        return
+    from tq_loader.convert import ocr
+
+    reading = ocr.read_page(page)
+    if reading.rows:
+        seen.rows, seen.texts, seen.cells = [], [], []
+        seen.side, seen.printed = set(), {}
+        seen.notes = [
+            (kind, f"{detail}; the page was read from its picture instead" if kind == "unmapped_text" else detail)
+            for kind, detail in seen.notes
+        ]
+    for row, sure in zip(reading.rows, reading.confidence, strict=True):
+        cells = row.cells()
+        if cells:
+            seen.confidence[len(seen.rows)] = sure
+            seen.rows.append(row)
+            seen.texts.append(CELL_SEPARATOR.join(cells))
+            seen.cells.append(len(cells))
+    uncertain = sum(ocr.RUBBISH <= sure < ocr.LOW for sure in seen.confidence.values())
+    seen.notes += reading.notes + ([ocr.uncertainty(uncertain)] if uncertain else [])
 
 
 def margin_numbers(rows: list[Row]) -> dict[int, str]:
@@ -607,6 +636,8 @@ def write_page(
         locator: dict[str, Any] = {"bbox": [round(v, 1) for v in row.source()]}
         if i in page.printed:
             locator["printed_line"] = page.printed[i]
+        if i in page.confidence:
+            locator["confidence"] = page.confidence[i]
         out.line(text, page=page.number, kind=kind, level=level, locator=locator)
     last = out.lines
     for name, detail in page.notes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from binascii import b2a_base64
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
@@ -20,7 +21,9 @@ MALFORMED: Final = "TQ011"
 TOO_LARGE: Final = "TQ012"
 PASSWORD: Final = "TQ013"
 
-READ_FORMATS: Final = "plain text, Markdown and PDF are read"
+READ_FORMATS: Final = (
+    "text, Markdown, HTML, JSON, subtitles, mail, EPUB, Office and OpenDocument files, pictures and PDF are read"
+)
 
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
@@ -51,6 +54,7 @@ class Job:
     name: str
     media_type: str | None = None
     memory_mb: int = 1024
+    attachments: bool = False
 
 
 @dataclass(slots=True)
@@ -142,6 +146,23 @@ class Writer:
             }
         )
 
+    def attachment(self, name: str | None, media_type: str, data: bytes, taken: bool) -> None:
+        """A file that is in this one: handed over where the parent takes such, else told as not read."""
+        shown = f"{clean_title(name, 200) or 'without a name'} ({media_type}, {size_of(len(data))})"
+        if not taken:
+            self.omission("attachment", f"the attached file {shown} was not read")
+            return
+        self.flush()
+        content = b2a_base64(data, newline=False).decode("ascii")
+        self._say(
+            {
+                "type": "attachment",
+                "name": clean_title(name, 200),
+                "media_type": media_type,
+                "content_base64": content,
+            }
+        )
+
     def end(self) -> None:
         if self._nul.count:
             for start, end in self._nul.shown():
@@ -196,6 +217,13 @@ def clean_title(title: str | None, most: int = 500) -> str | None:
 def count_of(n: int, noun: str) -> str:
     """'1 page', '12 pages'."""
     return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
+
+
+def size_of(n: int) -> str:
+    """'812 bytes', '34 kB', '5.1 MB'."""
+    if n < 1000:
+        return count_of(n, "byte")
+    return f"{n / 1000:,.0f} kB" if n < 999_500 else f"{n / 1e6:,.1f} MB"
 
 
 def place_of(start: int, end: int) -> str:

@@ -1,0 +1,124 @@
+"""Tables of web pages: cells that span rows and columns, headers above or at the side."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+from tq_loader.convert.table import PAIR, PATH, Value, letters, typed
+
+MAX_COLUMNS: Final = 2000
+
+
+@dataclass(slots=True, frozen=True)
+class Cell:
+    """One cell as it stands in the source."""
+
+    text: str
+    header: bool = False
+    columns: int = 1
+    rows: int = 1
+
+
+@dataclass(slots=True, frozen=True)
+class Line:
+    """A row that can be read alone. ``row``: its number in the source, from 0. ``cells``: typed, by header or
+    by column letter.
+    """
+
+    row: int
+    text: str
+    cells: dict[str, Value] = field(default_factory=dict)
+
+
+def read_table(rows: list[list[Cell]]) -> Iterator[Line]:
+    """The rows of a table, each with its headers; rows without any text are left out."""
+    grid = _grid(rows)
+    width = max((len(row) for row in grid), default=0)
+    header: list[str] = [""] * width
+    open_header = True  # header rows directly below one another belong together
+    seen_body = False
+    for number, row in enumerate(grid):
+        shown = [cell for cell in row if cell is not None and cell.text]
+        if not shown:
+            continue
+        distinct = {id(cell) for cell in shown}
+        if all(cell.header for cell in shown) and (len(distinct) > 1 or not seen_body) and width > 1:
+            if len(distinct) == 1 and shown[0].columns >= width:
+                yield Line(number, shown[0].text)
+                continue
+            if not open_header:
+                header = [""] * width
+            open_header = True
+            for i, cell in enumerate(row):
+                if cell is not None and cell.text and not header[i].endswith(cell.text):
+                    header[i] = f"{header[i]}{PATH}{cell.text}" if header[i] else cell.text
+            yield Line(number, PAIR.join(_once(row)))
+            continue
+        open_header = False
+        seen_body = True
+        if len(distinct) == 1:
+            yield Line(number, shown[0].text)
+            continue
+        yield _data_row(number, row, header)
+
+
+def _data_row(number: int, row: list[Cell | None], header: list[str]) -> Line:
+    parts: list[str] = []
+    cells: dict[str, Value] = {}
+    last: Cell | None = None
+    side = ""
+    for i, cell in enumerate(row):
+        if cell is None or cell is last or not cell.text:
+            continue
+        last = cell
+        name = header[i].rstrip(":")
+        if not any(header):
+            # Without a header row the first cell says what the row is about.
+            if cell.header and not parts:
+                side = cell.text
+                continue
+            name, side = side.rstrip(":"), ""
+        parts.append(f"{name}: {cell.text}" if name and name != cell.text else cell.text)
+        key = name or letters(i)
+        cells[key if key not in cells else f"{key} ({letters(i)})"] = typed(cell.text)
+    if side:
+        parts.append(side)
+    return Line(number, PAIR.join(parts), cells)
+
+
+def _once(row: list[Cell | None]) -> Iterator[str]:
+    last: Cell | None = None
+    for cell in row:
+        if cell is not None and cell is not last and cell.text:
+            yield cell.text
+        last = cell
+
+
+def _grid(rows: list[list[Cell]]) -> list[list[Cell | None]]:
+    """Cells by row and column; one that spans several stands in each of them."""
+    grid: list[list[Cell | None]] = []
+    waiting: dict[int, tuple[Cell, int]] = {}  # column to (cell, rows that it still covers)
+    for row in rows:
+        line: list[Cell | None] = []
+        queue = list(row)
+        while (queue or any(c >= len(line) for c in waiting)) and len(line) < MAX_COLUMNS:
+            at = len(line)
+            if at in waiting:
+                cell, left = waiting[at]
+                line.append(cell)
+                if left > 1:
+                    waiting[at] = (cell, left - 1)
+                else:
+                    del waiting[at]
+            elif queue:
+                cell = queue.pop(0)
+                for i in range(min(cell.columns, MAX_COLUMNS - at)):
+                    if cell.rows > 1:
+                        waiting[at + i] = (cell, cell.rows - 1)
+                    line.append(cell)
+            else:
+                line.append(None)
+        grid.append(line)
+    return grid

@@ -1,0 +1,165 @@
+"""Reading pictures: pages drawn here, turned, skewed, ruled. Skipped where Tesseract is not installed."""
+
+from __future__ import annotations
+
+import struct
+from typing import Any
+
+import pymupdf
+import pytest
+from convert_help import Result, convert
+
+from tq_loader.convert import image, ocr
+
+needs_tesseract = pytest.mark.skipif(ocr.missing() is not None, reason=ocr.missing() or "")
+
+TEXT = [
+    "Cancellation policy of the practice",
+    "Appointments may be cancelled without charge up to",
+    "48 hours before the agreed time. Later cancellations",
+    "cost 25.50 pounds, and a missed appointment 60 pounds.",
+    "Questions are answered by telephone on weekdays.",
+    "The practice is closed on the second Monday of May.",
+]
+
+
+def drawn(turn: int = 0, skew: float = 0.0, dpi: int = 150) -> Any:
+    """A picture of a page of text, turned by quarters and then by ``skew`` degrees."""
+    document: Any = pymupdf.open()
+    page = document.new_page(width=420, height=300)
+    for i, row in enumerate(TEXT):
+        page.insert_text((40, 60 + 30 * i), row, fontsize=13)
+    matrix = pymupdf.Matrix(dpi / 72, dpi / 72).prerotate(90 * turn + skew)
+    return page.get_pixmap(matrix=matrix, colorspace=pymupdf.csGRAY)
+
+
+def png(**how: Any) -> bytes:
+    return bytes(drawn(**how).tobytes("png"))
+
+
+def scanned(**how: Any) -> bytes:
+    document: Any = pymupdf.open()
+    picture = drawn(**how)
+    page = document.new_page(width=picture.width * 72 / 150, height=picture.height * 72 / 150)
+    page.insert_image(page.rect, stream=picture.tobytes("png"))
+    return bytes(document.tobytes())
+
+
+def words(result: Result) -> str:
+    return " ".join(" ".join(result.texts).split())
+
+
+@needs_tesseract
+@pytest.mark.parametrize("turn", [0, 1, 2, 3])
+def test_scan_any_way_up(turn: int) -> None:
+    result = convert(scanned(turn=turn), "a.pdf")
+    assert result.texts == TEXT
+    assert all(row[1] == 1 and row[4]["confidence"] > 80 for row in result.rows)
+    boxes = [row[4]["bbox"] for row in result.rows]
+    along, back = (1, turn in (2,)) if turn % 2 == 0 else (0, turn == 1)
+    tops = [box[along] for box in boxes]
+    assert tops == sorted(tops, reverse=back)
+
+
+@needs_tesseract
+def test_skewed_picture() -> None:
+    result = convert(png(skew=3.0), "a.png")
+    assert "without charge up to 48 hours before the agreed time" in words(result)
+    assert result.document["media_type"] == "image/png"
+
+
+@needs_tesseract
+def test_ruled_table_keeps_lonely_digits() -> None:
+    document: Any = pymupdf.open()
+    page = document.new_page(width=400, height=200)
+    rows = [
+        ["Region", "Calls", "Share"],
+        ["North", "5", "34.5%"],
+        ["South", "1", "98.3%"],
+        ["West", "4", "95.4%"],
+    ]
+    for y in range(5):
+        page.draw_line((20, 20 + 36 * y), (380, 20 + 36 * y), width=1)
+    for x in range(4):
+        page.draw_line((20 + 120 * x, 20), (20 + 120 * x, 164), width=1)
+    for y, row in enumerate(rows):
+        for x, text in enumerate(row):
+            page.insert_text((50 + 120 * x, 43 + 36 * y), text, fontsize=12)
+    picture = page.get_pixmap(dpi=150)
+    result = convert(picture.tobytes("png"), "a.png")
+    assert [text.split() for text in result.texts] == rows
+    assert result.kinds == ["table"] * 4
+
+
+@needs_tesseract
+def test_tiff_like_pages_and_uncertain_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ocr, "LOW", 101)
+    monkeypatch.setattr(ocr, "RUBBISH", 100)
+    result = convert(png(), "a.png")
+    assert set(result.kinds) == {"furniture"}
+    assert "low_confidence" in [omission["kind"] for omission in result.omissions]
+
+
+@needs_tesseract
+def test_blank_picture_is_refused() -> None:
+    blank = pymupdf.Pixmap(pymupdf.csGRAY, pymupdf.IRect(0, 0, 300, 300))
+    blank.clear_with(255)
+    result = convert(blank.tobytes("png"), "a.png")
+    assert result.error is not None
+    assert result.error["code"] == "TQ010"
+
+
+def test_without_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ocr, "missing", lambda: "no program (as root: apt-get install tesseract-ocr)")
+    result = convert(png(), "a.png")
+    assert result.error is not None
+    assert result.error["code"] == "TQ010"
+    assert "tesseract-ocr tesseract-ocr-osd" in result.error["hint"]
+    document: Any = pymupdf.open(stream=scanned(), filetype="pdf")
+    document.new_page().insert_text((72, 72), "A page with text")
+    mixed = convert(document.tobytes(), "a.pdf")
+    assert mixed.texts == ["A page with text"]
+    assert [(o["kind"], o["page"]) for o in mixed.omissions] == [("ocr_missing", 1), ("page_without_text", 1)]
+
+
+def bomb_png(width: int, height: int) -> bytes:
+    return (
+        b"\x89PNG\r\n\x1a\n"
+        + struct.pack(">I4sIIBBBBB", 13, b"IHDR", width, height, 8, 0, 0, 0, 0)
+        + bytes(50)
+    )
+
+
+def tiff(width: int, height: int, *, circular: bool = False) -> bytes:
+    entries = struct.pack("<HHHII", 2, 256, 4, 1, width) + struct.pack("<HHII", 257, 4, 1, height)
+    return b"II*\x00" + struct.pack("<I", 8) + entries + struct.pack("<I", 8 if circular else 0)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        bomb_png(100_000, 100_000),
+        b"\xff\xd8\xff\xc0" + struct.pack(">HBHHB", 17, 8, 65_000, 65_000, 3) + bytes(20),
+        tiff(60_000, 60_000),
+        b"GIF89a" + struct.pack("<HH", 65_000, 65_000) + bytes(20),
+    ],
+    ids=["png", "jpeg", "tiff", "gif"],
+)
+def test_decompression_bombs_are_refused_before_decoding(data: bytes) -> None:
+    result = convert(data, "a")
+    assert result.error is not None
+    assert result.error["code"] == "TQ012"
+
+
+def test_sizes_in_headers() -> None:
+    assert list(image.dimensions(bomb_png(3, 4))) == [(3, 4)]
+    assert list(image.dimensions(tiff(5, 6, circular=True))) == [(5, 6)]
+
+
+@pytest.mark.parametrize(
+    "data", [b"\x89PNG\r\n\x1a\n" + bytes(9), b"\xff\xd8\xff\xe0" + bytes(60), b"II*\x00" + b"\xff" * 9]
+)
+def test_damaged_pictures(data: bytes) -> None:
+    result = convert(data, "a.png")
+    assert result.error is not None
+    assert result.error["code"] == "TQ011"
