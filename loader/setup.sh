@@ -236,6 +236,7 @@ mkdir -p -- "$home" 2>/dev/null ||
 
 exec 9>"$home/.setup.lock"
 flock 9
+ensure_ocr
 
 venv=$home/venv
 if [ "$(cat -- "$home/server" 2>/dev/null)" != "$major" ]; then printf '%s\n' "$major" >"$home/server"; fi
