@@ -202,6 +202,16 @@ ensure_python() {  # sets python: the interpreter that this server's plpython3 i
         "as root: apt-get install $version-venv  (then run make up again)"
 }
 
+ensure_ocr() {  # reading pictures and scanned pages is optional: without it they are told as not read
+    local tried=$home/.ocr-tried
+    command -v tesseract >/dev/null 2>&1 && return 0
+    # A try that failed is not made again before a day has passed.
+    [ -z "$(find "$tried" -mtime -1 2>/dev/null)" ] || return 0
+    touch -- "$tried" 2>/dev/null || true
+    if (apt_install "reading pictures" tesseract-ocr tesseract-ocr-osd) 2>/dev/null; then return 0; fi
+    say "note: pictures and scanned pages cannot be read (as root: apt-get install tesseract-ocr tesseract-ocr-osd)"
+}
+
 # ---- hashes: what the environment was made from ---------------------------------------------------------
 
 code_hash() {
