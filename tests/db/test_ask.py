@@ -206,29 +206,24 @@ def test_a_question_of_100_000_characters(corpus: Connection) -> None:
 # ---------------------------------------------------------------- errors
 
 
-@pytest.mark.parametrize(
-    ("doc", "question", "strategy", "code"),
-    [
+def test_errors_are_those_of_the_contract(corpus: Connection) -> None:
+    for doc, question, strategy, code in (
         ("policy.md", "", "default", "TQ021"),
         ("policy.md", None, "default", "TQ021"),
         ("policy.md", " \n ", "default", "TQ021"),
         ("policy.md", QUESTION, "defualt", "TQ020"),
         ("polcy.md", QUESTION, "default", "TQ001"),
         ("*.pdf", QUESTION, "default", "TQ001"),
-    ],
-)
-def test_errors_are_those_of_the_contract(
-    corpus: Connection, doc: str, question: str | None, strategy: str, code: str
-) -> None:
-    with pytest.raises(psycopg.Error) as error:
-        asked(corpus, doc, question, strategy)
-    diag = error.value.diag
-    assert diag.sqlstate == code
-    assert diag.message_detail
-    assert diag.message_hint
-    assert diag.message_primary is not None
-    assert "plpy" not in diag.message_primary
-    assert "Traceback" not in str(diag.context)
+    ):
+        with pytest.raises(psycopg.Error) as error:
+            asked(corpus, doc, question, strategy)
+        diag = error.value.diag
+        assert diag.sqlstate == code
+        assert diag.message_detail
+        assert diag.message_hint
+        assert diag.message_primary is not None
+        assert "plpy" not in diag.message_primary
+        assert "Traceback" not in str(diag.context)
 
 
 def test_a_document_that_is_not_ready(corpus: Connection) -> None:
@@ -298,12 +293,13 @@ def test_check_finds_a_quote_that_no_longer_stands(corpus: Connection) -> None:
     assert "does not hold" in checked["reason"]
 
 
-@pytest.mark.parametrize("statement", ["tq.explain(%s)", "tq.answers(%s)", "tq.check(%s)"])
-@pytest.mark.parametrize("value", [None, "68a2affe-2a68-41c2-b7ab-f9203f02159b"])
-def test_what_was_never_asked(db: Connection, statement: str, value: str | None) -> None:
-    with pytest.raises(psycopg.Error) as error:
-        db.execute(f"SELECT * FROM {statement.replace('%s', '%s::uuid')}", [value])
-    assert error.value.sqlstate == "TQ021"
+def test_what_was_never_asked(db: Connection) -> None:
+    for function in ("tq.explain", "tq.answers", "tq.check"):
+        for value in (None, "68a2affe-2a68-41c2-b7ab-f9203f02159b"):
+            with pytest.raises(psycopg.Error) as error:
+                db.execute(f"SELECT * FROM {function}(%s::uuid)", [value])
+            assert error.value.sqlstate == "TQ021"
+            assert "id ." not in str(error.value.diag.message_detail)
 
 
 def test_the_whole_working_is_kept(corpus: Connection) -> None:
