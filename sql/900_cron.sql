@@ -23,13 +23,17 @@ BEGIN
         RAISE EXCEPTION USING ERRCODE = 'TQ021', MESSAGE = 'invalid value for the argument workers',
             DETAIL = format('It is %s.', coalesce(workers::text, 'NULL')), HINT = 'Give a number from 1 to 64.';
     END IF;
+    IF schedule IS NULL THEN
+        RAISE EXCEPTION USING ERRCODE = 'TQ021', MESSAGE = 'invalid value for the argument schedule',
+            DETAIL = 'It is NULL.', HINT = 'Give a schedule as in a crontab, such as ''* * * * *''.';
+    END IF;
     PERFORM tq.unschedule();
     FOR n IN 1 .. workers LOOP
         BEGIN
             -- 55 s of work in a run of a minute: runs do not pile up behind one another.
             EXECUTE 'SELECT cron.schedule($1::text, $2::text, $3::text)'
                 INTO job USING format('tq work %s', n), schedule, 'CALL tq.work(55)';
-        EXCEPTION WHEN invalid_parameter_value OR null_value_not_allowed THEN
+        EXCEPTION WHEN invalid_parameter_value THEN
             RAISE EXCEPTION USING ERRCODE = 'TQ021', MESSAGE = 'invalid value for the argument schedule',
                 DETAIL = format('It is %s: %s', coalesce(quote_literal(left(schedule, 100)), 'NULL'), SQLERRM),
                 HINT = 'Give a schedule as in a crontab, such as ''* * * * *''.';

@@ -22,7 +22,9 @@ def converse(
     script: str, data: bytes = b"", seconds: float = 20, pulse: Callable[[], None] = lambda: None
 ) -> list[child.Output]:
     argv = [sys.executable, "-I", "-c", script]
-    with child.Conversion(argv, child.Limits(64, seconds), lambda at, size: data[at : at + size], pulse) as run:
+    with child.Conversion(
+        argv, child.Limits(64, seconds), lambda at, size: data[at : at + size], pulse
+    ) as run:
         return list(run.messages())
 
 
@@ -51,7 +53,8 @@ def test_its_environment_is_empty_and_its_session_its_own() -> None:
     try:
         script = (
             "import os, json\n"
-            "rows = [[' '.join(os.environ), None, 'text', None, None], [str(os.getsid(0) == os.getpid()), None, 'text', None, None]]\n"
+            "said = [' '.join(os.environ), str(os.getsid(0) == os.getpid())]\n"
+            "rows = [[text, None, 'text', None, None] for text in said]\n"
             'print(json.dumps({"type": "lines", "rows": rows}))\n' + END
         )
         lines = converse(script)[0]
@@ -67,7 +70,9 @@ def test_one_that_reads_nothing_does_not_block() -> None:
 
 
 def test_its_own_error_is_the_documents() -> None:
-    error = failure('print(\'{"type":"error","code":"TQ013","message":"password needed"}\')\nraise SystemExit(1)')
+    error = failure(
+        'print(\'{"type":"error","code":"TQ013","message":"password needed"}\')\nraise SystemExit(1)'
+    )
     assert (error.code, error.message) == ("TQ013", "password needed")
 
 
@@ -92,7 +97,10 @@ def test_a_failure_after_the_end_counts() -> None:
 
 def test_too_much_memory() -> None:
     error = failure("raise MemoryError")
-    assert (error.code, error.hint) == ("TQ012", "Split the document, or raise the setting convert_memory_mb.")
+    assert (error.code, error.hint) == (
+        "TQ012",
+        "Split the document, or raise the setting convert_memory_mb.",
+    )
 
 
 def test_too_much_cpu_time() -> None:
@@ -152,7 +160,9 @@ def test_a_cancel_gets_through_and_ends_it() -> None:
     with pytest.raises(Cancelled):
         converse("import time\ntime.sleep(600)", pulse=pulse)
     assert time.monotonic() - began < 2
-    assert not [thread for thread in threading.enumerate() if thread.daemon and thread.name.startswith("Thread-")]
+    assert not [
+        thread for thread in threading.enumerate() if thread.daemon and thread.name.startswith("Thread-")
+    ]
 
 
 def test_its_threads_take_no_signal() -> None:
@@ -162,7 +172,9 @@ def test_its_threads_take_no_signal() -> None:
         def _read_errors(self) -> None:
             masks.append(set(signal.pthread_sigmask(signal.SIG_BLOCK, [])))  # type: ignore[arg-type]
 
-    with Watched([sys.executable, "-I", "-c", END], child.Limits(64, 20), lambda at, size: b"", lambda: None) as run:
+    with Watched(
+        [sys.executable, "-I", "-c", END], child.Limits(64, 20), lambda at, size: b"", lambda: None
+    ) as run:
         list(run.messages())
     assert signal.SIGINT in masks[0]
 

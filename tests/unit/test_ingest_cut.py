@@ -10,7 +10,13 @@ from tq.ingest.windows import Windows, cost, is_nothing, shown_chars
 from tq.model.limits import Fit
 
 FIT = Fit(
-    window_chars=400, leaf_max_chars=300, leaf_min_chars=60, piece_chars=300, fan_out=4, bullets=4, bullet_chars=80
+    window_chars=400,
+    leaf_max_chars=300,
+    leaf_min_chars=60,
+    piece_chars=300,
+    fan_out=4,
+    bullets=4,
+    bullet_chars=80,
 )
 
 
@@ -36,7 +42,8 @@ def test_leaves_tile_any_document_and_keep_the_limit(data: st.DataObject) -> Non
     )
     lines = data.draw(st.sets(st.integers(1, count), max_size=count))
     boundaries = {
-        line: Boundary(line, f"title {line}", data.draw(st.sampled_from([None, 1, 2, 3]))) for line in sorted(lines)
+        line: Boundary(line, f"title {line}", data.draw(st.sampled_from([None, 1, 2, 3])))
+        for line in sorted(lines)
     }
     leaves, _ = cut(costs, flags, boundaries, FIT)
     assert tiles(leaves, count)

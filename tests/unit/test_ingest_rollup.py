@@ -37,7 +37,9 @@ def in_order(parents: list[Parent]) -> list[str]:
     return walk(parents[-1].id) if parents else []
 
 
-@given(st.lists(st.sampled_from([None, None, None, 1, 2, 3, 6]), min_size=2, max_size=300), st.integers(2, 26))
+@given(
+    st.lists(st.sampled_from([None, None, None, 1, 2, 3, 6]), min_size=2, max_size=300), st.integers(2, 26)
+)
 def test_every_leaf_hangs_once_and_in_order(levels: list[int | None], fan_out: int) -> None:
     leaves, headings = leaves_of(levels)
     parents = roll_up(leaves, headings, fan_out)

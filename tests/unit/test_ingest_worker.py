@@ -98,7 +98,14 @@ class FakeDatabase:
         if not self.status:
             return []
         model = MODEL_ROW if self.model else dict.fromkeys(MODEL_ROW)
-        document = {"name": "a", "language": "english", "line_count": 10, "media_type": None, "bytes": 1, "wanted": "m"}
+        document = {
+            "name": "a",
+            "language": "english",
+            "line_count": 10,
+            "media_type": None,
+            "bytes": 1,
+            "wanted": "m",
+        }
         return [{"id": DOCUMENT, "status": self.status, **document, **model}]
 
     def stream(self, statement: Statement, *values: Any, size: int = 5000) -> Iterator[list[Row]]:
@@ -139,7 +146,13 @@ def scripted(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 
         def prepare(session: Any, messages: Any, documents: Any) -> list[jobs.Job]:
             return [
-                jobs.Job(m, documents[m.document_id], documents[m.document_id].need_model(), asking(), lambda why: why)
+                jobs.Job(
+                    m,
+                    documents[m.document_id],
+                    documents[m.document_id].need_model(),
+                    asking(),
+                    lambda why: why,
+                )
                 for m in messages
                 if m.document_id in documents
             ]
