@@ -87,6 +87,15 @@ class Package:
         except _DAMAGED as error:
             raise self.damaged(f"its part {name} cannot be opened: {error}") from error
 
+    def chunks(self, name: str) -> Iterator[bytes]:
+        """The bytes of a member in pieces of 1 MiB."""
+        with self.open(name) as stream:
+            try:
+                while chunk := stream.read(1 << 20):
+                    yield chunk
+            except _DAMAGED as error:
+                raise self.damaged(f"its part {name} cannot be unpacked: {error}") from error
+
     def tree(self, name: str) -> Element:
         """The root element of a part."""
         return self.parse(self.read(name), name)

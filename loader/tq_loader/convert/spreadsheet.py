@@ -301,21 +301,20 @@ class Workbook:
         """
         found: list[tuple[int, int, int, int]] = []
         tail = b""
-        with self._package.open(part) as stream:
-            while chunk := stream.read(1 << 20):
-                text = tail + chunk
-                if b"mergeCell" in text:
-                    end = 0
-                    for match in _MERGE.finditer(text):
-                        end = match.end()
-                        first, _, last = match.group(1).decode().partition(":")
-                        a, b = _REFERENCE.match(first), _REFERENCE.match(last)
-                        if a and b and len(found) < MAX_MERGES:
-                            found.append((int(a[2]), int(b[2]), column_of(first, 0), column_of(last, 0)))
-                        elif a and b:
-                            notes.merges_left = True
-                    text = text[end:]
-                tail = text[-256:]
+        for chunk in self._package.chunks(part):
+            text = tail + chunk
+            if b"mergeCell" in text:
+                end = 0
+                for match in _MERGE.finditer(text):
+                    end = match.end()
+                    first, _, last = match.group(1).decode().partition(":")
+                    a, b = _REFERENCE.match(first), _REFERENCE.match(last)
+                    if a and b and len(found) < MAX_MERGES:
+                        found.append((int(a[2]), int(b[2]), column_of(first, 0), column_of(last, 0)))
+                    elif a and b:
+                        notes.merges_left = True
+                text = text[end:]
+            tail = text[-256:]
         return found
 
     def _beside(self, part: str, sheet: str, locator: dict[str, Any]) -> None:
