@@ -60,7 +60,8 @@ START_CONVERTING = Statement(
     ("text", "text"),
 )
 CONVERTED = Statement(
-    "UPDATE tq.document SET status = 'marking', line_count = $2, title = $3, language = $4, media_type = $5"
+    "UPDATE tq.document SET status = 'marking', line_count = $2, title = $3, language = $4,"
+    " media_type = coalesce($5, media_type)"
     " WHERE id = $1::uuid",
     ("text", "int4", "text", "text", "text"),
 )
