@@ -122,6 +122,17 @@ def test_without_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [(o["kind"], o["page"]) for o in mixed.omissions] == [("ocr_missing", 1), ("page_without_text", 1)]
 
 
+@needs_tesseract
+def test_pages_beyond_the_time_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    document: Any = pymupdf.open(stream=scanned(), filetype="pdf")
+    document.insert_pdf(pymupdf.open(stream=scanned(), filetype="pdf"))
+    answers = iter([False, True])
+    monkeypatch.setattr(ocr, "out_of_time", lambda: next(answers))
+    result = convert(document.tobytes(), "a.pdf")
+    assert {row[1] for row in result.rows} == {1}
+    assert ("page_not_read", 2) in [(o["kind"], o["page"]) for o in result.omissions]
+
+
 def bomb_png(width: int, height: int) -> bytes:
     return (
         b"\x89PNG\r\n\x1a\n"

@@ -52,6 +52,10 @@ def test_html_leaves_out_what_nobody_sees_and_says_so() -> None:
     assert any("£40" in omission["detail"] for omission in result.omissions)
 
 
+def test_html_heading_in_preformatted_text() -> None:
+    assert page("<pre>a\n<h1>b</h1></pre>").kinds == ["code", "code"]
+
+
 def test_html_numbers_set_high_do_not_join() -> None:
     assert page("<p>About 10<sup>6</sup> cells and H<sub>2</sub>O</p>").texts == ["About 10^6 cells and H2O"]
 
@@ -223,6 +227,12 @@ def test_mail_in_mail_and_wrong_charset() -> None:
     assert "Subject: Grüße" in result.texts
     assert result.texts[-1] == "café € 5"
     assert result.rows[-1][4]["message"] == "1.1"
+
+
+@pytest.mark.parametrize("charset", [b"a\x00b", b"hex", b"unicode_escape", b"nonsense", b"idna"])
+def test_mail_charset_without_sense(charset: bytes) -> None:
+    data = b"From: a@x\nMessage-ID: <1>\nContent-Type: text/plain; charset=" + charset + b"\n\ncaf\xe9 48\n"
+    assert convert(data, "a.eml").texts[-1] == "café 48"
 
 
 def test_mail_in_utf16() -> None:

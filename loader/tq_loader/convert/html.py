@@ -270,7 +270,7 @@ class _Walk:
         if self.pre:
             for i, row in enumerate(text.strip("\n").split("\n")):
                 place = self.place(None if line is None else line + i)
-                yield Block(row.rstrip(), "furniture" if self.furniture else kind, None, place)
+                yield Block(row.rstrip(), "furniture" if self.furniture else "code", None, place)
             return
         folded = fold(text)
         if folded:

@@ -240,7 +240,7 @@ class MailReader:
                 "save what is needed from it as files and load those",
             )
         kind = part.get_content_type()
-        payload = part.get_payload()
+        payload = payload_of(part)
         children = payload if isinstance(payload, list) else None
         if kind == "message/rfc822" or (
             kind.startswith("message/") and children and kind != "message/delivery-status"
@@ -302,7 +302,7 @@ class MailReader:
         kind = part.get_content_type()
         if part.is_multipart() and kind.startswith("multipart/"):
             found: set[str] | None = None
-            for child in part.get_payload():
+            for child in payload_of(part) or ():
                 words = self._words(child) if isinstance(child, Message) else None
                 if words is not None:
                     found = (found or set()) | words
@@ -322,7 +322,7 @@ class MailReader:
         return set(_WORD.findall(text.lower()))
 
     def _text(self, part: TextMessage, *, count: bool = True) -> Decoded:
-        label = part.get_content_charset()
+        label = charset_of_part(part)
         data = payload_bytes(part)
         if label is None and part.get_content_type() == "text/html":
             from tq_loader.convert.html import charset_of
@@ -458,6 +458,21 @@ class MailReader:
             )
 
 
+def payload_of(part: TextMessage) -> Any:
+    """The payload as it stands: parts, or text that is not decoded. Never raises for a charset without sense."""
+    try:
+        return part.get_payload()
+    except (ValueError, LookupError):
+        return getattr(part, "_payload", "")
+
+
+def charset_of_part(part: TextMessage) -> str | None:
+    try:
+        return part.get_content_charset()
+    except (ValueError, LookupError, TypeError):
+        return None
+
+
 def file_name(part: TextMessage) -> str | None:
     try:
         name = part.get_filename()
@@ -470,7 +485,7 @@ def payload_bytes(part: TextMessage) -> bytes:
     """The bytes of a part, whatever its transfer encoding claims."""
     coding = str(part.get("content-transfer-encoding", "")).strip().lower()
     if coding in ("x-uuencode", "uuencode", "uue", "x-uue"):
-        raw = part.get_payload()
+        raw = payload_of(part)
         found = uudecode(str(raw).splitlines()) if isinstance(raw, str) else None
         if found is not None:
             return found
@@ -480,7 +495,7 @@ def payload_bytes(part: TextMessage) -> bytes:
         data = None
     if isinstance(data, bytes):
         return data
-    raw = part.get_payload()
+    raw = payload_of(part)
     return raw.encode("utf-8", "surrogateescape") if isinstance(raw, str) else b""
 
 

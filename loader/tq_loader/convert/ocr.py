@@ -8,8 +8,10 @@ for what stands alone in its cell, which the first one passes over.
 from __future__ import annotations
 
 import os
+import resource
 import shutil
 import subprocess
+import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -36,6 +38,10 @@ MAX_LANGUAGES: Final = 4
 LOW: Final = 60  # below this confidence, of 100, a line is named as uncertain
 RUBBISH: Final = 40  # below this it is no text to answer from
 SECOND_LOOK: Final = 60  # a word that only the second look found must be surer than this
+
+# Of the seconds that a conversion has, what reading pictures may take before the rest is left unread.
+SHARE: Final = 0.75
+_START: Final = time.monotonic()
 
 PACKAGES: Final = "tesseract-ocr tesseract-ocr-osd"
 _PATH: Final = "/usr/bin:/usr/local/bin:/bin"
@@ -125,6 +131,16 @@ def read_page(page: Any) -> Reading:
     why = missing()
     if why is not None:
         return Reading(notes=[("ocr_missing", why)])
+    if out_of_time():
+        return Reading(
+            notes=[
+                (
+                    "page_not_read",
+                    "the time for reading pictures was used up before this page; "
+                    "split the document, or raise the setting convert_seconds",
+                )
+            ]
+        )
     dpi = resolution(page)
     try:
         picture = _Picture.of(page, dpi, 0)
@@ -169,6 +185,14 @@ def read_page(page: Any) -> Reading:
                 )
             )
     return reading
+
+
+def out_of_time() -> bool:
+    """Whether so much time has passed that going on would lose all. The parent's wall limit is the CPU limit,
+    which Tesseract's processes do not count against.
+    """
+    seconds, _ = resource.getrlimit(resource.RLIMIT_CPU)
+    return seconds != resource.RLIM_INFINITY and time.monotonic() - _START > SHARE * seconds
 
 
 def uncertainty(lines: int) -> tuple[str, str]:
