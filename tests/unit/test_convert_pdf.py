@@ -201,6 +201,7 @@ def test_ligatures_and_hyphens() -> None:
 
 def test_pages_without_text_and_large_images_are_told() -> None:
     pixels = pymupdf.Pixmap(pymupdf.csRGB, pymupdf.IRect(0, 0, 40, 40), False)
+    pixels.clear_with(120)
 
     def draw(page: Any, number: int) -> None:
         if number == 0:

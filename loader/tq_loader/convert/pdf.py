@@ -300,6 +300,10 @@ def read_picture(page: Any, seen: Page) -> None:
     from tq_loader.convert import ocr
 
     reading = ocr.read_page(page)
+    if reading.rows and max(reading.confidence) < ocr.RUBBISH:
+        # Shapes of a drawing or photograph that were taken for letters.
+        reading.rows, reading.confidence = [], []
+        reading.notes = [note for note in reading.notes if note[0] != "low_confidence"]
     if reading.rows:
         seen.rows, seen.texts, seen.cells = [], [], []
         seen.side, seen.printed = set(), {}
@@ -480,7 +484,7 @@ def note_images(page: Any, seen: Page, *, all_hidden: bool) -> None:
             return
         if has_images:
             seen.notes.append(
-                ("page_without_text", "the page is an image without a text layer and was not read")
+                ("page_without_text", "the page is an image without a text layer; no text was read from it")
             )
         elif page.get_cdrawings():
             seen.notes.append(
