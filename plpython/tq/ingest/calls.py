@@ -7,13 +7,12 @@ job alone.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Generator, Hashable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, cast
 
 from tq.errors import TqError
-from tq.model.driver import Calls, Driver, Reply
+from tq.model.driver import Calls, Driver, Gate, Memory
 from tq.model.tasks import Task
 
 MOST_REJECTIONS = 2  # a task is run again this often when its reply is off the list
@@ -37,6 +36,7 @@ class Usage:
     input_tokens: int = 0
     output_tokens: int = 0
     elapsed_ms: float = 0.0
+    cached_tokens: int = 0
 
 
 @dataclass(slots=True)
@@ -82,28 +82,19 @@ class Run:
         return tasks
 
 
-class _Caught:
-    """A driver whose errors come back as a rejected reply, and are kept by task."""
-
-    def __init__(self, driver: Driver, errors: dict[int, Exception]) -> None:
-        self.waits = driver.waits
-        self._driver = driver
-        self._errors = errors
-
-    def reply(self, task: Task[Any], stop: threading.Event) -> Reply:
-        try:
-            return self._driver.reply(task, stop)
-        except Exception as failure:  # a driver has no database, so no cancel can be in here
-            self._errors[id(task)] = failure
-            return Reply({"error": True}, 0, 0)
-
-
 class Pool:
     """Runs jobs with one driver. `finished` yields them as they end; more may be added meanwhile."""
 
-    def __init__(self, driver: Driver, concurrency: int, pulse: Callable[[], None]) -> None:
-        self._errors: dict[int, Exception] = {}
-        self._calls = Calls(_Caught(driver, self._errors), concurrency, pulse)
+    def __init__(
+        self,
+        driver: Driver,
+        concurrency: int,
+        pulse: Callable[[], None],
+        gate: Gate | None = None,
+        memory: Memory | None = None,
+    ) -> None:
+        # Errors come as outcomes: one job's failure ends that job alone.
+        self._calls = Calls(driver, concurrency, pulse, gate=gate, memory=memory, raising=False)
         self._runs: dict[Hashable, Run] = {}
         self._ready: list[Run] = []
 
@@ -116,6 +107,10 @@ class Pool:
         self._runs[key] = run
         self._submit(run, run.begin())
 
+    def close(self) -> None:
+        """Drop what is in flight."""
+        self._calls.close()
+
     def finished(self) -> Iterator[Run]:
         """Jobs in the order of their ends, until none is left."""
         while True:
@@ -123,12 +118,12 @@ class Pool:
             for place, outcome in self._calls.completed():
                 key, at = cast(tuple[Hashable, int], place)
                 run = self._runs[key]
-                run.usage.calls += 1
+                run.usage.calls += not outcome.free
+                run.usage.cached_tokens += outcome.cached_tokens
                 run.usage.input_tokens += outcome.input_tokens
                 run.usage.output_tokens += outcome.output_tokens
                 run.usage.elapsed_ms += outcome.elapsed_ms
-                error = self._errors.pop(id(outcome.task), None)
-                self._submit(run, run.take(at, Answer(outcome.reply, outcome.rejected, error)))
+                self._submit(run, run.take(at, Answer(outcome.reply, outcome.rejected, outcome.error)))
                 yield from self._drain()
             if not self._ready:
                 return

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import queue
+import random
 import signal
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Hashable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import msgspec
@@ -18,25 +19,78 @@ from tq.model.limits import Model
 from tq.model.tasks import Rejected, Task
 
 PULSE_SECONDS = 0.1
+TURN_SECONDS = 0.02  # between two looks for a free place, where others hold all
+RETRY_SECONDS = 0.5  # before the second attempt at a call that failed; doubled for each further one
+PAUSE_SECONDS = 5.0  # where a rate limit does not say how long
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a driver gives back: a dict of the task's schema, and what it cost in tokens."""
+    """What a driver gives back: a dict of the task's schema, and what it cost in tokens.
+
+    input_tokens includes cached_tokens, those that came from the provider's cache. rejected: why there is no usable
+    dict (cut off, refused, no JSON); the tokens are spent all the same. free: it was stored, and cost nothing now.
+    """
 
     data: dict[str, Any]
     input_tokens: int
     output_tokens: int
+    cached_tokens: int = 0
+    rejected: str | None = None
+    free: bool = False
 
 
 class Driver(Protocol):
-    """A model. `waits` says that a call mostly waits (network), so that many may run at once in threads."""
+    """A model. `waits` says that a call mostly waits (network), so that many may run at once in threads.
+
+    A driver may have `fingerprint(task)`, the whole request as a hash under which its reply is stored, and `abort()`,
+    which ends the calls in flight.
+    """
 
     waits: bool
 
     def reply(self, task: Task[Any], stop: threading.Event) -> Reply:
         """Run one task. `stop` is set when nobody wants the reply any more. Raises TqError of class TQ1."""
         ...
+
+
+class Gate(Protocol):
+    """Places for calls of one model, shared by all sessions of the database, and its pause after a rate limit."""
+
+    def take(self, count: int) -> int:
+        """Take up to `count` places; how many there were. None while the model pauses."""
+        ...
+
+    def give(self, count: int) -> None:
+        """Give places back."""
+        ...
+
+    def pause(self, seconds: float) -> None:
+        """Let nobody begin a call for so long."""
+        ...
+
+    def paused(self) -> float:
+        """Seconds that the pause lasts, as `take` last saw it."""
+        ...
+
+
+class Memory(Protocol):
+    """Stored replies, by the fingerprint of their request."""
+
+    def recall(self, fingerprint: str) -> Reply | None: ...
+
+    def keep(self, fingerprint: str, purpose: str, reply: Reply, accepted: bool) -> Reply:
+        """Keep a reply that has just come; the one that counts, which is an earlier one where there is one."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """What is tried again on the spot. seconds: of waiting for rate limits, in all; attempts: at one call that fails for
+    another reason than its request."""
+
+    seconds: float = 0.0
+    attempts: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +104,8 @@ class Outcome:
     input_tokens: int
     output_tokens: int
     elapsed_ms: float
+    cached_tokens: int = 0
+    free: bool = False
 
 
 class Delayed:
@@ -68,10 +124,19 @@ class Delayed:
 
 def open_driver(model: Model) -> Driver:
     """The driver of a model row."""
+    driver: Driver
     if model.driver == "extractive":
         from tq.model.extractive import Extractive
 
-        driver: Driver = Extractive(model)
+        driver = Extractive(model)
+    elif model.driver == "anthropic":
+        from tq.model.anthropic import Anthropic
+
+        driver = Anthropic(model)
+    elif model.driver == "openai":
+        from tq.model.openai import OpenAI
+
+        driver = OpenAI(model)
     else:
         raise TqError(
             "TQ020", "model driver not found", f"model {model.name} names the driver {model.driver}"
@@ -79,29 +144,68 @@ def open_driver(model: Model) -> Driver:
     return Delayed(driver, model.delay_ms) if model.delay_ms else driver
 
 
-def run(driver: Driver, task: Task[Any], stop: threading.Event) -> Outcome:
-    """One call, checked."""
+def attempt(
+    driver: Driver, task: Task[Any], stop: threading.Event
+) -> tuple[Reply | None, Exception | None, float]:
+    """One call: what came of it, and the milliseconds it took."""
     started = time.perf_counter()
-    reply: Any = None
-    rejected: str | None = None
+    reply: Reply | None = None
     error: Exception | None = None
-    used = Reply({}, 0, 0)
     try:
-        used = driver.reply(task, stop)
-        reply = task.accept(used.data)
-    except Rejected as reason:
-        rejected = str(reason)
+        reply = driver.reply(task, stop)
     except Exception as failure:  # handed to the caller's thread as it is
         error = failure
+    return reply, error, (time.perf_counter() - started) * 1000
+
+
+def run(driver: Driver, task: Task[Any], stop: threading.Event) -> Outcome:
+    """One call, checked."""
+    reply, error, elapsed = attempt(driver, task, stop)
+    if reply is None:
+        return Outcome(task, None, None, error, 0, 0, elapsed)
+    return checked(task, reply, elapsed)
+
+
+def checked(task: Task[Any], reply: Reply, elapsed_ms: float) -> Outcome:
+    """A reply held against its task."""
+    accepted: Any = None
+    rejected = reply.rejected
+    if rejected is None:
+        try:
+            accepted = task.accept(reply.data)
+        except Rejected as reason:
+            rejected = str(reason)
     return Outcome(
         task,
-        reply,
+        accepted,
         rejected,
-        error,
-        used.input_tokens,
-        used.output_tokens,
-        (time.perf_counter() - started) * 1000,
+        None,
+        reply.input_tokens,
+        reply.output_tokens,
+        elapsed_ms,
+        reply.cached_tokens,
+        reply.free,
     )
+
+
+@dataclass(slots=True)
+class _Call:
+    key: Hashable
+    task: Task[Any]
+    fingerprint: str | None
+    attempt: int = 1
+
+
+@dataclass(slots=True)
+class Lane:
+    """Calls of one model: its driver, how many may be in flight at once, and the places they need."""
+
+    driver: Driver
+    concurrency: int
+    gate: Gate | None = None
+    waiting: deque[_Call] = field(default_factory=deque)
+    flying: int = 0
+    not_before: float = 0.0  # on the monotonic clock
 
 
 class Calls:
@@ -109,61 +213,177 @@ class Calls:
     in the caller's thread, one call at a time, as it is asked for. `pulse` is called at least every 100 ms of waiting and
     may raise (a cancel): then all that is in flight is dropped.
 
-    No thread touches the database.
+    lanes: other models, by the purpose that they serve. No thread touches the database: gates, memory and pulse are used
+    by the caller's thread alone.
     """
 
-    def __init__(self, driver: Driver, concurrency: int, pulse: Callable[[], None]) -> None:
-        self._driver = driver
-        self._concurrency = concurrency if driver.waits else 1
+    def __init__(
+        self,
+        driver: Driver,
+        concurrency: int,
+        pulse: Callable[[], None],
+        *,
+        gate: Gate | None = None,
+        lanes: Mapping[str, Lane] | None = None,
+        memory: Memory | None = None,
+        patience: Patience | None = None,
+        raising: bool = True,
+    ) -> None:
+        """raising: an error of the model is raised; otherwise it comes as an outcome."""
+        self._main = Lane(driver, concurrency, gate)
+        self._by_purpose = dict(lanes or {})
+        self._lanes = list({id(lane): lane for lane in (self._main, *self._by_purpose.values())}.values())
         self._pulse = pulse
-        self._waiting: deque[tuple[Hashable, Task[Any]]] = deque()
-        self._done: queue.SimpleQueue[tuple[Hashable, Outcome]] = queue.SimpleQueue()
-        self._flying = 0
+        self._memory = memory
+        self._patience = patience or Patience()
+        self._raising = raising
+        self._ready: deque[tuple[Hashable, Outcome]] = deque()
+        self._done: queue.SimpleQueue[tuple[Lane, _Call, Reply | None, Exception | None, float]] = (
+            queue.SimpleQueue()
+        )
         self._stop = threading.Event()
+        self._first_limited: float | None = None
+        self._last_pulse = time.monotonic()
 
     def submit(self, key: Hashable, task: Task[Any]) -> None:
-        self._waiting.append((key, task))
-        if self._driver.waits:
-            self._launch()
+        lane = self._by_purpose.get(task.purpose, self._main)
+        fingerprint: str | None = None
+        if self._memory is not None and (method := getattr(lane.driver, "fingerprint", None)) is not None:
+            fingerprint = str(method(task))
+            if (stored := self._memory.recall(fingerprint)) is not None:
+                self._ready.append((key, checked(task, stored, 0.0)))
+                return
+        lane.waiting.append(_Call(key, task, fingerprint))
+        if lane.driver.waits:
+            self._launch(lane)
 
     def completed(self) -> Iterator[tuple[Hashable, Outcome]]:
         """Outcomes in the order of their ends, until none is left; the caller may submit more meanwhile."""
         try:
-            while self._waiting or self._flying:
+            while self._left():
                 yield self._next()
-        finally:
-            self._stop.set()
+        except BaseException:  # the caller's too: it may leave before the end
+            self.close()
+            raise
 
     def one(self, task: Task[Any]) -> Outcome:
         """Run one task now and wait for it."""
         self.submit(None, task)
         return self._next()[1]
 
+    def close(self) -> None:
+        """Drop what is in flight, and give its places back."""
+        self._stop.set()
+        for lane in self._lanes:
+            lane.waiting.clear()
+            flying, lane.flying = lane.flying, 0
+            if flying:
+                if (abort := getattr(lane.driver, "abort", None)) is not None:
+                    abort()
+                if lane.gate is not None:
+                    lane.gate.give(flying)
+
+    def _left(self) -> bool:
+        return bool(self._ready) or any(lane.waiting or lane.flying for lane in self._lanes)
+
     def _next(self) -> tuple[Hashable, Outcome]:
-        if not self._driver.waits:
-            self._pulse()
-            key, task = self._waiting.popleft()
-            outcome = run(self._driver, task, self._stop)
-        else:
-            key, outcome = self._await()
-            self._flying -= 1
-            self._launch()
-        if outcome.error is not None:
-            raise outcome.error
-        return key, outcome
-
-    def _await(self) -> tuple[Hashable, Outcome]:
         while True:
-            try:
-                return self._done.get(timeout=PULSE_SECONDS)
-            except queue.Empty:
-                self._pulse()
+            if self._ready:
+                self._pulse_if_due()
+                key, outcome = self._ready.popleft()
+                if outcome.error is not None and self._raising:
+                    raise outcome.error
+                return key, outcome
+            for lane in self._lanes:
+                if lane.waiting and not lane.driver.waits:
+                    self._pulse()
+                    call = lane.waiting.popleft()
+                    ended = self._end(lane, call, *attempt(lane.driver, call.task, self._stop))
+                    if ended is not None:
+                        return ended
+                    break
+            else:
+                lane, call, reply, error, elapsed = self._await()
+                lane.flying -= 1
+                if lane.gate is not None:
+                    lane.gate.give(1)
+                ended = self._end(lane, call, reply, error, elapsed)
+                self._launch(lane)
+                if ended is not None:
+                    return ended
 
-    def _launch(self) -> None:
-        while self._waiting and self._flying < self._concurrency:
-            key, task = self._waiting.popleft()
-            self._flying += 1
-            thread = threading.Thread(target=self._work, args=(key, task), daemon=True)
+    def _await(self) -> tuple[Lane, _Call, Reply | None, Exception | None, float]:
+        while True:
+            blocked = any(lane.waiting and lane.flying < lane.concurrency for lane in self._lanes)
+            try:
+                return self._done.get(timeout=TURN_SECONDS if blocked else PULSE_SECONDS)
+            except queue.Empty:
+                self._pulse_if_due()
+                for lane in self._lanes:
+                    self._launch(lane)
+
+    def _pulse_if_due(self) -> None:
+        now = time.monotonic()
+        if now - self._last_pulse >= PULSE_SECONDS * 0.9:
+            self._last_pulse = now
+            self._pulse()
+
+    def _end(
+        self, lane: Lane, call: _Call, reply: Reply | None, error: Exception | None, elapsed: float
+    ) -> tuple[Hashable, Outcome] | None:
+        """The outcome of a call that has ended, or None where it is tried again. Raises what is not."""
+        if error is not None:
+            if self._again(lane, call, error):
+                return None
+            if self._raising:
+                raise error
+            return call.key, Outcome(call.task, None, None, error, 0, 0, elapsed)
+        assert reply is not None
+        outcome = checked(call.task, reply, elapsed)
+        if self._memory is not None and call.fingerprint is not None:
+            counts = self._memory.keep(call.fingerprint, call.task.purpose, reply, outcome.rejected is None)
+            if counts is not reply:
+                outcome = checked(call.task, counts, elapsed)
+        return call.key, outcome
+
+    def _again(self, lane: Lane, call: _Call, error: Exception) -> bool:
+        code = getattr(error, "code", None)
+        now = time.monotonic()
+        if code == "TQ101":
+            asked = getattr(error, "retry_after", None)
+            wait = PAUSE_SECONDS if asked is None else float(asked)
+            if lane.gate is not None:
+                lane.gate.pause(wait)
+            if self._first_limited is None:
+                self._first_limited = now
+            if now + wait - self._first_limited > self._patience.seconds:
+                return False
+            lane.not_before = max(lane.not_before, now + wait * random.uniform(1.0, 1.1))
+            lane.waiting.appendleft(call)
+            return True
+        if code == "TQ102" and call.attempt < self._patience.attempts:
+            wait = RETRY_SECONDS * 2.0 ** (call.attempt - 1) * random.uniform(0.5, 1.5)
+            call.attempt += 1
+            lane.not_before = max(lane.not_before, now + wait)
+            lane.waiting.appendleft(call)
+            return True
+        return False
+
+    def _launch(self, lane: Lane) -> None:
+        if not lane.driver.waits or time.monotonic() < lane.not_before:
+            return
+        room = min(lane.concurrency - lane.flying, len(lane.waiting))
+        if room <= 0:
+            return
+        if lane.gate is not None:
+            room = lane.gate.take(room)
+            pause = lane.gate.paused()
+            if not room and pause > 0:
+                self._held(lane, pause)
+        for _ in range(room):
+            call = lane.waiting.popleft()
+            lane.flying += 1
+            thread = threading.Thread(target=self._work, args=(lane, call), daemon=True)
             # A backend's signals belong to its main thread: a new thread inherits the mask that blocks them.
             previous = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
             try:
@@ -171,8 +391,31 @@ class Calls:
             finally:
                 signal.pthread_sigmask(signal.SIG_SETMASK, previous)
 
-    def _work(self, key: Hashable, task: Task[Any]) -> None:
-        self._done.put((key, run(self._driver, task, self._stop)))
+    def _held(self, lane: Lane, pause: float) -> None:
+        """Another session was told to wait: so do we, or give up where that takes too long."""
+        now = time.monotonic()
+        if self._first_limited is None:
+            self._first_limited = now
+        lane.not_before = max(lane.not_before, now + pause)
+        if now + pause - self._first_limited <= self._patience.seconds:
+            return
+        while lane.waiting:
+            call = lane.waiting.popleft()
+            self._ready.append((call.key, _limited(call.task, pause)))
+
+    def _work(self, lane: Lane, call: _Call) -> None:
+        self._done.put((lane, call, *attempt(lane.driver, call.task, self._stop)))
+
+
+def _limited(task: Task[Any], pause: float) -> Outcome:
+    error = TqError(
+        "TQ101",
+        "the model is rate-limited",
+        f"it was told to wait, and does so for {pause:.1f} s more",
+        "Ask again later, lower tq.model.concurrency, or name another model.",
+    )
+    error.retry_after = pause  # type: ignore[attr-defined]
+    return Outcome(task, None, None, error, 0, 0, 0.0)
 
 
 def count_tokens(model: Model, task: Task[Any], data: dict[str, Any]) -> tuple[int, int]:

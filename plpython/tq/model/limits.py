@@ -6,6 +6,10 @@ from dataclasses import dataclass
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 RULES_SHARE = 0.25  # of the input: rules, possible queries, shots
+OUTPUT_FRAME = 64  # tokens of a reply that are neither bullets, boundaries nor quotes
+JSON_CHARS_PER_TOKEN = 3.0
+BOUNDARY_CHARS = 160  # of a boundary with its title, as JSON
+QUOTE_FRAME = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +26,27 @@ class Model:
     concurrency: int
     timeout_seconds: int
     delay_ms: int
+    slot: int = 0  # names its places and its pause among all sessions
+    base_url: str | None = None
+    remote_name: str | None = None  # what the server calls it
+    input_price: float = 0.0  # of a million tokens
+    output_price: float = 0.0
+    cached_price: float = 0.0
+
+    @property
+    def computes(self) -> bool:
+        """Whether its replies are computed here: they cost nothing and have no worst case."""
+        return self.driver == "extractive"
+
+    @property
+    def input_chars(self) -> int:
+        """Characters of a whole prompt, at most."""
+        return int(self.input_tokens * self.chars_per_token)
+
+    def cost(self, sent: int, received: int, cached: int = 0) -> float:
+        """Money for tokens in, out, and those of the input that came from the provider's cache."""
+        fresh = max(sent - cached, 0)
+        return (fresh * self.input_price + cached * self.cached_price + received * self.output_price) / 1e6
 
     def tokens(self, chars: int) -> int:
         return int(chars / self.chars_per_token) + 1 if chars else 0
@@ -42,6 +67,9 @@ class Fit:
     fan_out: int  # children of a node, at most
     bullets: int  # of a summary, at most
     bullet_chars: int  # of one bullet, at most
+    boundaries: int = 100_000  # marked in one window, at most
+    quotes: int = 40  # of one answer, at most
+    reply_chars: int = 100_000  # of each text of an answer: its what, its why, a quote
 
     @classmethod
     def of(cls, model: Model) -> Fit:
@@ -60,4 +88,19 @@ class Fit:
             fan_out=max(4, min(len(LETTERS), (usable - summary) // (bullet + 160))),
             bullets=bullets,
             bullet_chars=bullet,
+            **_reply(model),
         )
+
+
+def _reply(model: Model) -> dict[str, int]:
+    """The worst case of a reply, within the output; a driver that computes has none. JSON takes more tokens a character
+    than prose, so fewer characters a token are reckoned with."""
+    if model.computes:
+        return {}
+    chars = int((model.output_tokens - OUTPUT_FRAME) * min(model.chars_per_token, JSON_CHARS_PER_TOKEN))
+    quotes = max(2, min(12, model.output_tokens // 160))
+    return {
+        "boundaries": max(1, min(200, chars // BOUNDARY_CHARS)),
+        "quotes": quotes,
+        "reply_chars": max(40, (chars - quotes * QUOTE_FRAME) // (quotes + 2)),
+    }

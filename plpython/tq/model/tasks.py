@@ -17,6 +17,7 @@ from tq.model import prompts
 from tq.text.facts import missing_facts
 
 Choice = Literal["ANSWER", "DESCEND", "NOT_HERE"]
+COMPUTED = frozenset({"fit", "sure", "also"})  # fields of replies that a model is not asked for
 Relation = Literal["same", "compatible", "contradicts", "unclear"]
 MAX_SUBJECTS = 8
 
@@ -179,6 +180,7 @@ class Mark(Task[MarkReply]):
     following: Sequence[Line]
     language: str = "none"
     rejected: Sequence[str] = ()
+    max_boundaries: int = 100_000
 
     purpose = "mark"
     reply_type = MarkReply
@@ -188,6 +190,8 @@ class Mark(Task[MarkReply]):
 
     def check(self, reply: MarkReply) -> None:
         known = {line.number for line in self.current}
+        if len(reply.boundaries) > self.max_boundaries:
+            raise Rejected(f"{len(reply.boundaries)} boundaries where at most {self.max_boundaries} fit")
         for boundary in reply.boundaries:
             if boundary.line not in known:
                 raise Rejected(f"line {boundary.line} is not in the current window")
@@ -237,6 +241,7 @@ class Plan(Task[PlanReply]):
     possible_queries: Sequence[str] = ()
     language: str = "none"
     rejected: Sequence[str] = ()
+    max_chars: int = 100_000  # of each part
 
     purpose = "plan"
     reply_type = PlanReply
@@ -250,6 +255,8 @@ class Plan(Task[PlanReply]):
         for subject in reply.subjects:
             if not (subject.what.strip() and subject.why.strip() and subject.how.strip()):
                 raise Rejected("a subject lacks its what, why or how")
+            if max(map(len, (subject.what, subject.why, subject.how))) > self.max_chars:
+                raise Rejected(f"a part is longer than {self.max_chars} characters")
             if added := missing_facts(subject.what, self.question):
                 raise Rejected("the plan adds what was not asked: " + ", ".join(added))
 
@@ -276,6 +283,8 @@ class Read(Task[ReadReply]):
     possible_queries: Sequence[str] = ()
     shots: Sequence[str] = ()
     rejected: Sequence[str] = ()
+    max_quotes: int = 40
+    max_chars: int = 100_000  # of the what, the why, and each quote
 
     purpose = "read"
     reply_type = ReadReply

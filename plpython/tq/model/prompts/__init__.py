@@ -1,0 +1,186 @@
+"""The prompts: files with named holes beside this module, filled from a task.
+
+Document text is fenced as data: it stands behind a number or letter, one item a line, with whatever would break the line
+turned into a blank, so that nothing in it can look like the frame. And nothing in it can add to a list, since a reply is
+held against the task and not against the text.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tq.model.tasks import Child, Compare, Item, Line, Mark, Plan, Read, Summarise
+
+FOLDER = Path(__file__).parent
+HOLE = re.compile(r"\{\{(\w+)\}\}")
+BREAKS = dict.fromkeys(map(ord, "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"), " ")
+
+REASONS = 3  # rejected replies that a prompt tells of, the last ones
+REASON_CHARS = 160
+AGAIN_CHARS = 40 + REASONS * (REASON_CHARS + 5)  # what they take in a prompt
+TERMS = 6  # of a child's scent
+TERM_CHARS = 24
+TITLE_CHARS = 120
+ITEM_FRAME = 16  # characters of an item beside its text
+CHILD_FRAME = 120 + TERMS * (TERM_CHARS + 10)  # of a child beside its first bullet
+
+
+@cache
+def text(name: str) -> str:
+    """A prompt as it is written, without the newline at its end."""
+    return (FOLDER / f"{name}.txt").read_text(encoding="utf-8").rstrip("\n")
+
+
+@cache
+def version() -> str:
+    """Twelve hex digits that change with any word of any prompt."""
+    digest = hashlib.sha256()
+    for path in sorted(FOLDER.glob("*.txt")):
+        digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()[:12]
+
+
+def fill(name: str, values: Mapping[str, object]) -> str:
+    """A prompt with its holes filled, each with its own value; what a value holds is not looked into."""
+    return HOLE.sub(lambda hole: str(values[hole[1]]), text(name))
+
+
+def plain(value: str) -> str:
+    """A text on one line, each character in its place."""
+    return value.translate(BREAKS)
+
+
+def _again(rejected: Sequence[str]) -> str:
+    if not rejected:
+        return ""
+    reasons = (plain(reason)[:REASON_CHARS] for reason in rejected[-REASONS:])
+    return "\n\nYOUR LAST REPLY WAS REJECTED" + "".join(f"\n  - {reason}" for reason in reasons)
+
+
+def _listed(texts: Iterable[str]) -> str:
+    lines = [f"\n  - {plain(one)}" for one in texts]
+    return "".join(lines) if lines else "none"
+
+
+def _lines(lines: Sequence[Line]) -> str:
+    return "\n".join(f"  {line.number} | {plain(line.text)}" for line in lines) or "  (none)"
+
+
+def _items(shown: Sequence[Item], bullets: bool) -> str:
+    if bullets:
+        return "\n".join(f"  - [{item.number}] {plain(item.text)}" for item in shown) or "  (none)"
+    return "\n".join(f"  {item.number} | {plain(item.text)}" for item in shown) or "  (none)"
+
+
+def mark(task: Mark) -> tuple[str, str]:
+    return fill("mark.system", {"most": min(task.max_boundaries, len(task.current) or 1)}), fill(
+        "mark.user",
+        {
+            "previous": _lines(task.previous),
+            "current": _lines(task.current),
+            "next": _lines(task.following),
+            "again": _again(task.rejected),
+        },
+    )
+
+
+def summarise(task: Summarise) -> tuple[str, str]:
+    title = plain(task.title)[:TITLE_CHARS]
+    return (
+        fill("summarise.system", {"bullets": task.max_bullets, "chars": task.max_chars}),
+        fill(
+            "summarise.user",
+            {
+                "title": f"TITLE\n  {title}\n\n" if title else "",
+                "items": _items(task.items, False),
+                "again": _again(task.rejected),
+            },
+        ),
+    )
+
+
+def plan(task: Plan) -> tuple[str, str]:
+    from tq.model.tasks import MAX_SUBJECTS
+
+    return (
+        fill(
+            "plan.system",
+            {"most": MAX_SUBJECTS, "chars": task.max_chars, "queries": _listed(task.possible_queries)},
+        ),
+        fill("plan.user", {"question": f"  {plain(task.question)}", "again": _again(task.rejected)}),
+    )
+
+
+def read(task: Read) -> tuple[str, str]:
+    system = fill(
+        "read.system",
+        {
+            "rules": task.reasoning_rules or "none",
+            "queries": _listed(task.possible_queries),
+            "shots": _listed(task.shots),
+            "quotes": task.max_quotes,
+            "chars": task.max_chars,
+        },
+    )
+    query = task.query
+    asked = [("", task.question), ("what: ", query.what), ("why: ", query.why), ("how: ", query.how)]
+    user = fill(
+        "read.user",
+        {
+            "path": f"PATH\n  {plain(task.breadcrumb)}\n\n" if task.breadcrumb else "",
+            "node": task.node_id,
+            "first": task.line_start,
+            "last": task.line_end,
+            "depth": task.depth,
+            "items": _items(task.items, not task.is_leaf),
+            "children": _children(task.children),
+            "query": "\n".join(f"  {label}{plain(part)}" for label, part in asked if part),
+            "open": _open([child.letter for child in task.children]),
+            "example": task.items[0].number if task.items else 1,
+            "again": _again(task.rejected),
+        },
+    )
+    return system, user
+
+
+def _open(letters: Sequence[str]) -> str:
+    if not letters:
+        return "Not here: this node has no children."
+    if len(letters) == 1:
+        return f"Open this child: {letters[0]}."
+    more = "both" if len(letters) == 2 else "several"
+    return f"Open these children: {', '.join(letters)}, or {more}."
+
+
+def _children(children: Sequence[Child]) -> str:
+    return "CHILDREN\n" + "\n".join(map(_child, children)) + "\n\n" if children else ""
+
+
+def _child(child: Child) -> str:
+    scent = ""
+    if child.lines_hit:
+        strongest = sorted(child.terms_hit.items(), key=lambda pair: (-pair[1], pair[0]))[:TERMS]
+        hits = ", ".join(f"{plain(term)[:TERM_CHARS]} {count}" for term, count in strongest)
+        scent = f" · {child.lines_hit} lines hold terms of the query ({hits})"
+    where = f"lines {child.line_start}–{child.line_end}"
+    return f"  [{child.letter}] {child.node_id} · {where} · {plain(child.first_bullet)}{scent}"
+
+
+def compare(task: Compare) -> tuple[str, str]:
+    return text("compare.system"), fill(
+        "compare.user",
+        {
+            "question": f"  {plain(task.question)}",
+            "first": plain(task.first),
+            "first_quote": plain(task.first_quote),
+            "second": plain(task.second),
+            "second_quote": plain(task.second_quote),
+            "again": _again(task.rejected),
+        },
+    )

@@ -1,0 +1,393 @@
+"""A model on loopback: real HTTP, the Messages, Batches, Models and chat-completions protocols, and faults on demand.
+
+By default it answers well: it reads the prompt as a model would, and the embedded driver chooses. `fault` puts faults
+before the next calls; `script` replaces the answers themselves.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+from tq.model import extractive
+from tq.model.tasks import Child, Compare, Item, Line, Mark, Parts, Plan, Read, Summarise, Task
+from tq.text.claims import relation
+from tq.text.planning import plan
+from tq.text.tokens import detect_language, terms
+
+Data = dict[str, Any]
+Script = Callable[[str, str], Data]  # system and user prompt to the reply
+
+
+# ---------------------------------------------------------------- reading a prompt
+
+
+def task_of(system: str, user: str) -> Task[Any]:
+    """The task that a prompt was written for, as far as a prompt tells it."""
+    if system.startswith("You read one node"):
+        return _read(user)
+    if system.startswith("You read three"):
+        return _mark(user)
+    if system.startswith("You write the summary"):
+        limits = re.search(r"At most (\d+) bullets of at most (\d+)", system)
+        assert limits is not None
+        items = _items(user.split("ITEMS\n", 1)[1])
+        return Summarise(items, int(limits[1]), int(limits[2]), language=_language(items))
+    if system.startswith("You split a question"):
+        question = _block(user, "QUESTION")
+        return Plan(question, language=detect_language(question))
+    first, second = user.split("\n\nSECOND\n", 1)
+    question, first = first.split("\n\nFIRST\n", 1)
+    one, two = first.strip().split("\n  quote: ", 1), second.strip().split("\n  quote: ", 1)
+    return Compare(_block(question, "QUESTION"), one[0], two[0], one[1], two[1], language="english")
+
+
+def _block(text: str, head: str) -> str:
+    return text.split(f"{head}\n", 1)[1].split("\n\n", 1)[0].strip()
+
+
+def _items(text: str) -> list[Item]:
+    found = []
+    for line in text.split("\n\n", 1)[0].split("\n"):
+        if match := re.match(r"  (\d+) \| (.*)$", line):
+            found.append(Item(int(match[1]), match[2], int(match[1]), int(match[1])))
+        elif match := re.match(r"  - \[(\d+)\] (.*)$", line):
+            found.append(Item(int(match[1]), match[2], 0, 0))
+    return found
+
+
+def _language(items: list[Item]) -> str:
+    return detect_language("\n".join(item.text for item in items))
+
+
+def _read(user: str) -> Read:
+    head = re.search(r"NODE (\S+) · lines (\d+)–(\d+) · depth (\d+)\n", user)
+    assert head is not None
+    body = user[head.end() :]
+    items = _items(body)
+    children = []
+    for match in re.finditer(r"^  \[([A-Z])\] (\S+) · lines (\d+)–(\d+) · (.*)$", body, re.MULTILINE):
+        bullet, _, scent = match[5].partition(" · ")
+        hit = re.match(r"(\d+) lines hold terms of the query \((.*)\)$", scent)
+        held = dict(part.rsplit(" ", 1) for part in hit[2].split(", ")) if hit else {}
+        children.append(
+            Child(
+                match[1], match[2], int(match[3]), int(match[4]), bullet, lines_hit=int(hit[1]) if hit else 0,
+                terms_hit={term: int(count) for term, count in held.items()}, together=min(len(held) / 6, 1.0),
+            )
+        )  # fmt: skip
+    query = body.rsplit("QUERY\n", 1)[1].split("\n\nCHOOSE ONE", 1)[0].split("\n")
+    parts = {
+        line.split(": ", 1)[0].strip(): line.split(": ", 1)[1]
+        for line in query
+        if re.match(r"  (what|why|how): ", line)
+    }
+    what = parts.get("what", query[0].strip())
+    language = detect_language(" ".join([what, *(item.text for item in items)]))
+    return Read(
+        node_id=head[1], line_start=int(head[2]), line_end=int(head[3]), depth=int(head[4]), is_leaf=not children,
+        items=items, children=children, query=Parts(what, parts.get("why", ""), parts.get("how", "")),
+        question=query[0].strip(), terms=dict.fromkeys(terms(what, language), 1.0), language=language,
+    )  # fmt: skip
+
+
+def _mark(user: str) -> Mark:
+    previous, rest = user.split("\n\nCURRENT WINDOW\n", 1)
+    current, following = rest.split("\n\nNEXT WINDOW\n", 1)
+
+    def lines(text: str) -> list[Line]:
+        found = []
+        for match in re.finditer(r"^  (\d+) \| (.*)$", text, re.MULTILINE):
+            heading = re.match(r"(#{1,6}) ", match[2])
+            found.append(
+                Line(
+                    int(match[1]),
+                    match[2],
+                    "heading" if heading else "text",
+                    len(heading[1]) if heading else None,
+                )
+            )
+        return found
+
+    return Mark(lines(previous), lines(current), lines(following), language="english")
+
+
+def well(system: str, user: str) -> Data:
+    """What the embedded driver chooses."""
+    task = task_of(system, user)
+    if isinstance(task, Read):
+        return {k: v for k, v in extractive.read(task).items() if k not in ("fit", "sure", "also")}
+    if isinstance(task, Mark):
+        return extractive.mark(task)
+    if isinstance(task, Summarise):
+        return extractive.summarise(task)
+    if isinstance(task, Plan):
+        return {
+            "subjects": [
+                {"what": s.what, "why": s.why, "how": s.how} for s in plan(task.question, task.language)
+            ]
+        }
+    assert isinstance(task, Compare)
+    chosen = relation(
+        task.question, task.first, task.second, task.first_quote, task.second_quote, task.language
+    )
+    return {"relation": chosen}
+
+
+# ---------------------------------------------------------------- the server
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One bad turn. kind: an HTTP status, or slow, off, cut, refuse, pause, drop, half, nojson, echo."""
+
+    kind: str
+    retry_after: str | None = None
+    seconds: float = 0.0
+
+
+@dataclass(slots=True)
+class Seen:
+    """A request as it came."""
+
+    path: str
+    headers: dict[str, str]
+    body: Data
+    system: str
+    user: str
+
+
+@dataclass
+class ModelServer:
+    """`url` for the openai driver, `root` for the anthropic one."""
+
+    script: Script = well
+    seconds: float = 0.0  # that every call takes
+    seen: list[Seen] = field(default_factory=list)
+    peak: int = 0  # calls at once, at most
+
+    def __post_init__(self) -> None:
+        self._faults: deque[Fault] = deque()
+        self._always: Fault | None = None
+        self._flying = 0
+        self._lock = threading.Lock()
+        self._batches: dict[str, list[Data]] = {}
+        self._polls: dict[str, int] = {}
+        self._http = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
+        self._http.daemon_threads = True
+        self.root = f"http://127.0.0.1:{self._http.server_address[1]}"
+        self.url = f"{self.root}/v1"
+        threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+
+    def close(self) -> None:
+        self._http.shutdown()
+        self._http.server_close()
+
+    def fault(self, kind: str, times: int = 1, retry_after: str | None = None, seconds: float = 0.0) -> None:
+        """Put a fault before the next calls; times 0 is before all."""
+        fault = Fault(kind, retry_after, seconds)
+        if times:
+            self._faults.extend([fault] * times)
+        else:
+            self._always = fault
+
+    def mend(self) -> None:
+        self._faults.clear()
+        self._always = None
+
+    def calls(self, start: str = "") -> list[Seen]:
+        """Requests whose system prompt begins so."""
+        return [one for one in self.seen if one.system.startswith(start)]
+
+    # ------------------------------------------------------------ one request
+
+    def handle(self, http: BaseHTTPRequestHandler, method: str) -> None:
+        length = int(http.headers.get("content-length") or 0)
+        body = json.loads(http.rfile.read(length)) if length else {}
+        path = http.path.split("?")[0]
+        if method == "GET" or path.endswith(("/batches", "/cancel")):
+            self._other(http, path, body)
+            return
+        chat = path.endswith("/chat/completions")
+        system, user = _prompt(body, chat)
+        with self._lock:
+            self.seen.append(Seen(path, {k.lower(): v for k, v in http.headers.items()}, body, system, user))
+            self._flying += 1
+            self.peak = max(self.peak, self._flying)
+            fault = self._faults.popleft() if self._faults else self._always
+        try:
+            if self.seconds:
+                time.sleep(self.seconds)
+            self._reply(http, chat, system, user, fault)
+        finally:
+            with self._lock:
+                self._flying -= 1
+
+    def _reply(self, http: Any, chat: bool, system: str, user: str, fault: Fault | None) -> None:
+        kind = fault.kind if fault else ""
+        if fault is not None and kind.isdigit():
+            said = f"a fault for the test; you sent {http.headers.get('authorization') or http.headers.get('x-api-key')}"
+            error = {"type": "error", "error": {"type": "fault", "message": said}}
+            _send(http, int(kind), error, {"retry-after": fault.retry_after} if fault.retry_after else {})
+            return
+        if kind == "drop":
+            http.close_connection = True
+            http.connection.close()
+            return
+        if fault is not None and kind == "slow":
+            time.sleep(fault.seconds)
+        text = json.dumps(self.script(system, user), ensure_ascii=False)
+        if kind == "off":
+            text = json.dumps(OFF.get(system.split(" ")[2], {"nothing": 1}))
+        elif kind in ("cut", "half"):
+            text = text[: max(1, len(text) // 2)]
+        elif kind == "nojson":
+            text = "Here you are: the answer is on line 3."
+        stop = {"cut": "max_tokens", "refuse": "refusal", "pause": "pause_turn"}.get(kind, "end_turn")
+        _send(
+            http,
+            200,
+            (_completion if chat else _message)(text, stop, system, user),
+            {},
+            half=kind == "half_http",
+        )
+
+    # ------------------------------------------------------------ batches and models
+
+    def _other(self, http: Any, path: str, body: Data) -> None:
+        if path.endswith("/models"):
+            _send(http, 200, {"data": [MODEL_INFO], "has_more": False, "first_id": None, "last_id": None}, {})
+        elif "/models/" in path:
+            _send(http, 200, MODEL_INFO, {})
+        elif path.endswith("/batches"):
+            name = f"msgbatch_{len(self._batches) + 1}"
+            self._batches[name] = body["requests"]
+            self._polls[name] = 0
+            _send(http, 200, self._batch(name), {})
+        elif path.endswith("/results"):
+            name = path.split("/")[-2]
+            lines = [json.dumps(self._result(request)) for request in reversed(self._batches[name])]
+            data = ("\n".join(lines) + "\n").encode()
+            http.send_response(200)
+            http.send_header("content-type", "application/x-jsonl")
+            http.send_header("content-length", str(len(data)))
+            http.end_headers()
+            http.wfile.write(data)
+        else:
+            name = path.split("/")[-1]
+            self._polls[name] = self._polls.get(name, 0) + 1
+            _send(http, 200, self._batch(name), {})
+
+    def _batch(self, name: str) -> Data:
+        ended = self._polls[name] >= 2
+        count = len(self._batches[name])
+        return {
+            "id": name, "type": "message_batch", "processing_status": "ended" if ended else "in_progress",
+            "request_counts": {"processing": 0 if ended else count, "succeeded": count if ended else 0, "errored": 0,
+                               "canceled": 0, "expired": 0},
+            "ended_at": "2026-01-01T00:00:00Z" if ended else None, "created_at": "2026-01-01T00:00:00Z",
+            "expires_at": "2026-01-02T00:00:00Z", "archived_at": None, "cancel_initiated_at": None,
+            "results_url": f"{self.root}/v1/messages/batches/{name}/results" if ended else None,
+        }  # fmt: skip
+
+    def _result(self, request: Data) -> Data:
+        params = request["params"]
+        system, user = _prompt(params, False)
+        with self._lock:
+            self.seen.append(Seen("batch", {}, params, system, user))
+            fault = self._faults.popleft() if self._faults else self._always
+        if fault is not None:
+            error = {"type": "error", "error": {"type": "api_error", "message": "a fault for the test"}}
+            return {"custom_id": request["custom_id"], "result": {"type": "errored", "error": error}}
+        message = _message(json.dumps(self.script(system, user)), "end_turn", system, user)
+        return {"custom_id": request["custom_id"], "result": {"type": "succeeded", "message": message}}
+
+
+OFF: dict[str, Data] = {
+    "one": {"choice": "MAYBE", "open": [], "what": "", "why": "", "how": []},
+    "three": {"boundaries": [{"line": 10**6, "title": None, "level": None}]},
+    "the": {"title": None, "bullets": [{"text": "no such item", "first": 10**6, "last": 10**6}]},
+    "a": {"subjects": []},
+    "two": {"relation": "perhaps"},
+}
+"""Replies off the list, by the third word of the system prompt ("read one", "read three", "write the" …)."""
+
+MODEL_INFO: Data = {
+    "id": "test-model", "type": "model", "display_name": "Test", "created_at": "2026-01-01T00:00:00Z",
+    "max_input_tokens": 200000, "max_tokens": 8192, "lifecycle": "active", "line": None, "deprecated_at": None,
+    "retires_at": None, "capabilities": None,
+}  # fmt: skip
+
+
+def _prompt(body: Data, chat: bool) -> tuple[str, str]:
+    if chat:
+        return body["messages"][0]["content"], body["messages"][1]["content"]
+    system = body.get("system", "")
+    if isinstance(system, list):
+        system = "".join(block["text"] for block in system)
+    return system, body["messages"][0]["content"]
+
+
+def _tokens(text: str) -> int:
+    return len(text) // 4 + 1
+
+
+def _message(text: str, stop: str, system: str, user: str) -> Data:
+    return {
+        "id": "msg_1", "type": "message", "role": "assistant", "model": "test-model",
+        "content": [{"type": "text", "text": text}], "stop_reason": stop, "stop_sequence": None,
+        "usage": {"input_tokens": _tokens(user), "cache_creation_input_tokens": 0,
+                  "cache_read_input_tokens": _tokens(system), "output_tokens": _tokens(text)},
+    }  # fmt: skip
+
+
+def _completion(text: str, stop: str, system: str, user: str) -> Data:
+    finish = {"max_tokens": "length", "refusal": "content_filter"}.get(stop, "stop")
+    return {
+        "id": "c1", "object": "chat.completion", "created": 0, "model": "test-model",
+        "choices": [{"index": 0, "finish_reason": finish, "message": {"role": "assistant", "content": text}}],
+        "usage": {"prompt_tokens": _tokens(system) + _tokens(user), "completion_tokens": _tokens(text),
+                  "total_tokens": 0, "prompt_tokens_details": {"cached_tokens": _tokens(system)}},
+    }  # fmt: skip
+
+
+def _send(http: Any, status: int, body: Data, headers: dict[str, str], half: bool = False) -> None:
+    data = json.dumps(body).encode()
+    http.send_response(status)
+    http.send_header("content-type", "application/json")
+    http.send_header("content-length", str(len(data)))
+    for name, value in headers.items():
+        http.send_header(name, value)
+    http.end_headers()
+    http.wfile.write(data[: len(data) // 2] if half else data)
+    if half:
+        http.close_connection = True
+
+
+def _handler(server: ModelServer) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_POST(self) -> None:
+            self._do("POST")
+
+        def do_GET(self) -> None:
+            self._do("GET")
+
+        def _do(self, method: str) -> None:
+            try:
+                server.handle(self, method)
+            except (BrokenPipeError, ConnectionResetError):
+                self.close_connection = True
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    return Handler
