@@ -77,6 +77,25 @@ def _database_error(error: Exception) -> str | None:
     return f"{line}; {diag.message_hint}" if diag.message_hint else line
 
 
+def _say_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if wanted:
+        from tq_loader import __version__
+
+        click.echo(f"tq {__version__}")
+        ctx.exit()
+
+
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option(
+    "--version", is_flag=True, is_eager=True, expose_value=False, callback=_say_version,
+    help="Show tq's version and exit; `tq version` tells more.",
+)  # fmt: skip
 def main() -> None:
-    """Answers questions from documents inside PostgreSQL, each with quotes checked against their lines."""
+    """Answers questions from documents inside PostgreSQL, each with quotes checked against their lines.
+
+    \b
+    tq load report.pdf minutes.md         load files, and wait until they can be asked
+    tq ask report.pdf "Who signed it?"    ask one document; '*' asks them all
+    tq status                             documents and queues
+    tq COMMAND --help                     what a command takes
+    """

@@ -184,7 +184,7 @@ for name in wanted["modules"]:
         __import__(name)
     except ImportError as error:
         seen["missing"].append("%s (%s)" % (name, error))
-def run(*command):
+def run(*command, told=False):
     environment = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"}
     try:
         done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -193,19 +193,23 @@ def run(*command):
     except (OSError, subprocess.TimeoutExpired) as error:
         return str(error)
     if done.returncode == 0:
-        return ""
+        return done.stdout.decode("utf-8", "replace").strip() if told else ""
     return done.stdout.decode("utf-8", "replace").strip() or "exit %d" % done.returncode
 seen["unshare"] = run("unshare", "-r", "-n", "true")
 python = os.environ.get("TQ_PYTHON") or ""
 seen["interpreter"] = python
 if python:
-    seen["converter"] = run(python, "-I", "-c", "import tq_loader")
+    seen["converter"] = run(python, "-I", "-c", "import tq_loader.convert.detect")
+    if not seen["converter"]:
+        seen["pictures"] = run(python, "-I", "-c", wanted["pictures"], told=True)
     if wanted["job"]:
         connect = "import sys, psycopg; psycopg.connect(sys.argv[1]).close()"
         seen["job"] = run(python, "-I", "-c", connect, wanted["job"])
 return json.dumps(seen)
 $body$"""
 
+# Runs in the converter's interpreter: the languages that pictures can be read in.
+PICTURES = "from tq_loader.convert import ocr; print('languages:', *ocr.languages())"
 MODULES = ("msgspec", "Stemmer", "sqlglot")
 KEYS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY")
 
@@ -222,7 +226,7 @@ def check_inside(connection: psycopg.Connection[Any]) -> list[Finding]:
     superuser = connection.execute("SELECT rolsuper FROM pg_roles WHERE rolname = current_user").fetchone()
     if superuser is None or not superuser[0]:
         return []
-    task = {"keys": KEYS, "modules": MODULES, "job": job_address(connection)}
+    task = {"keys": KEYS, "modules": MODULES, "job": job_address(connection), "pictures": PICTURES}
     connection.execute(INSIDE)
     answer = connection.execute("SELECT pg_temp.tq_doctor(%s::jsonb)", [json.dumps(task)]).fetchone()
     assert answer is not None
@@ -231,6 +235,7 @@ def check_inside(connection: psycopg.Connection[Any]) -> list[Finding]:
         *_python(seen),
         *_package(seen),
         *_converter(seen),
+        *_pictures(seen),
         *_job(connection, seen),
         *_model(connection, seen["keys"]),
     ]
@@ -279,6 +284,8 @@ def _converter(seen: dict[str, Any]) -> list[Finding]:
     elif seen["converter"]:
         last = seen["converter"].splitlines()[-1]
         findings.append(Finding("converter", "fail", f"{seen['interpreter']}: {last}", "run `make up`"))
+    if not findings:
+        findings.append(ok("converter", f"starts{'' if seen['unshare'] else ', without a network'}"))
     if seen["unshare"]:
         findings.append(
             Finding(
@@ -290,9 +297,22 @@ def _converter(seen: dict[str, Any]) -> list[Finding]:
                 " container's profile), or load only files that you trust",
             )
         )
-    elif not findings:
-        findings.append(ok("converter", "starts, without a network"))
     return findings
+
+
+def _pictures(seen: dict[str, Any]) -> list[Finding]:
+    """Pictures and scanned pages: an option, so that nothing here is a failure."""
+    if "pictures" not in seen:
+        return []
+    _, mark, names = seen["pictures"].rpartition("languages:")
+    languages = names.split()
+    if mark and languages:
+        shown = ", ".join(languages[:6]) + (f" and {len(languages) - 6} more" if len(languages) > 6 else "")
+        return [
+            ok("pictures", f"read by Tesseract, in {shown}; more: apt-get install tesseract-ocr-LANGUAGE")
+        ]
+    mend = "as root: apt-get install tesseract-ocr tesseract-ocr-osd"
+    return [Finding("pictures", "warn", "pictures and scanned pages cannot be read: no Tesseract", mend)]
 
 
 def job_address(connection: psycopg.Connection[Any]) -> str | None:
@@ -436,12 +456,14 @@ def check_workers(connection: psycopg.Connection[Any]) -> list[Finding]:
     jobs = 0
     if connection.execute("SELECT to_regclass('cron.job')").fetchone() != (None,):
         row = connection.execute(
-            "SELECT count(*) FROM cron.job WHERE active AND command ~ 'tq\\.work'"
+            "SELECT count(*) FROM cron.job"
+            " WHERE active AND command ~ 'tq\\.work' AND database = current_database()"
         ).fetchone()
         jobs = row[0] if row else 0
     row = connection.execute(
         "SELECT count(*) FROM pg_stat_activity"
-        " WHERE pid <> pg_backend_pid() AND state <> 'idle' AND query ~* 'tq\\.work'"
+        " WHERE pid <> pg_backend_pid() AND datname = current_database()"
+        " AND state <> 'idle' AND query ~* 'call\\s+tq\\.work'"
     ).fetchone()
     running = row[0] if row else 0
     oldest = _oldest_minutes(connection)

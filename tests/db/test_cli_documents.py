@@ -58,7 +58,9 @@ def test_load_waits_works_and_reports(cli: Cli, db: psycopg.Connection[Any], tmp
     fake = tmp_path / "fake.pdf"
     fake.write_text("this is no PDF\n" * 9, encoding="utf-8")
     done = cli("load", str(good), str(empty), str(fake), str(tmp_path / "gone.txt"), "--tag", "t", code=1)
-    assert "desk.md: ready, 7 lines" in done.stdout
+    assert "desk.md: ready, 7 lines\n" in done.stdout
+    again = cli("load", str(good), "--effective-on", "2024-02-29").stdout
+    assert again == "desk.md: ready, 7 lines (was loaded already)\n"
     assert "fake.pdf" in done.stderr
     assert "[TQ011]" in done.stderr
     assert "gone.txt: cannot read" in done.stderr
@@ -82,7 +84,7 @@ def test_a_failed_document_is_tried_again_when_loaded_again(cli: Cli, tmp_path: 
     fake = tmp_path / "fake.pdf"
     fake.write_text("this is no PDF\n" * 9, encoding="utf-8")
     for _ in range(2):
-        assert "fake.pdf: failed" in cli("load", str(fake), code=1).stdout
+        assert "fake.pdf: failed at convert" in cli("load", str(fake), code=1).stdout
     assert "[TQ011]" in cli("status", "fake.pdf").stdout
 
 
@@ -126,6 +128,8 @@ def test_errors_are_plain(cli: Cli, empty_url: str, tq_command: list[str]) -> No
     assert "[TQ020]" in cli("ask", "none", "Why?", "--strategy", "nope", code=1).stderr
     assert "hint: " in Cli(tq_command, empty_url)("status", code=1).stderr
     assert "--name" in cli("load", "-", code=2).stderr
+    assert "'yesterday'" in cli("load", "-", "--name", "n", "--effective-on", "yesterday", code=2).stderr
+    assert "name the files in it" in cli("load", "/tmp", code=1).stderr
     unreachable = Cli(tq_command, "postgresql://nobody@127.0.0.1:1/none")("status", code=1)
     assert unreachable.stderr.startswith("tq: ")
 

@@ -40,6 +40,24 @@ def test_healthy_instance_has_no_failure(server: Instance, monkeypatch: pytest.M
     assert found(findings, "model").seen == "extractive (embedded: no key, no network)"
 
 
+def test_converter_and_pictures_are_told_of(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert found(examine(url), "converter").seen.startswith("starts")
+    finding = found(examine(url), "pictures")
+    assert ("Tesseract, in " in finding.seen) == (finding.result == "ok")
+    monkeypatch.setattr(doctor, "PICTURES", "print('languages:')")
+    finding = found(examine(url), "pictures")
+    assert finding.result == "warn"
+    assert "apt-get install tesseract-ocr" in finding.mend
+
+
+def test_work_in_another_database_is_none_here(url: str, cron_url: str) -> None:
+    with psycopg.connect(cron_url, autocommit=True) as other, other.pipeline():
+        other.execute("SELECT pg_sleep(2) /* CALL tq.work() */")
+        other.pgconn.flush()
+        assert "running" not in found(examine(url), "workers").seen
+        assert " 1 running now" in found(examine(cron_url), "workers").seen
+
+
 def test_clone_without_pg_cron_is_a_warning_that_names_the_database(url: str) -> None:
     finding = found(examine(url), "pg_cron")
     assert finding.result == "warn"

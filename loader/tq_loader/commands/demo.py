@@ -58,7 +58,7 @@ QUESTIONS = (
 )
 
 
-@click.command("demo")
+@click.command("demo", short_help="Load three documents and ask them questions.")
 @options.url
 def command(url: str | None) -> None:
     """Load three documents and ask them questions, showing the SQL of each step."""

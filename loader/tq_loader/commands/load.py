@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +36,7 @@ class Loading:
     lines: int | None = None
     error: dict[str, str | None] | None = None
     seen: tuple[Any, ...] = field(default=())
+    known: bool = False  # the same content was there and ready
 
     @property
     def done(self) -> bool:
@@ -61,7 +63,9 @@ class Loading:
 )
 @click.option("--media-type", help="What the file is, where its content and name do not say it.")
 @click.option("--source-weight", type=float, default=1.0, show_default=True, help="How much its word counts.")
-@click.option("--effective-on", metavar="DATE", help="The day from which it holds (YYYY-MM-DD).")
+@click.option(
+    "--effective-on", metavar="DATE", type=click.DateTime(["%Y-%m-%d"]), help="The day from which it holds (YYYY-MM-DD)."
+)  # fmt: skip
 @click.option("--no-wait", is_flag=True, help="Only store and queue; `tq status` shows the rest.")
 @options.url
 @options.as_json
@@ -72,12 +76,16 @@ def command(
     questions: tuple[str, ...],
     media_type: str | None,
     source_weight: float,
-    effective_on: str | None,
+    effective_on: datetime | None,
     no_wait: bool,
     url: str | None,
     as_json: bool,
 ) -> None:
-    """Load FILE… and wait until they can be asked; - is standard input."""
+    """Load FILE… and wait until they can be asked; - is standard input.
+
+    Read are PDF, Word, Excel, PowerPoint, OpenDocument, RTF, HTML, mail, EPUB, Markdown, CSV, JSON, subtitles, plain
+    text, and pictures. The same content under the same name is no work; other content is a new version.
+    """
     from tq_loader.commands import render
     from tq_loader.commands.client import connected, say_error
 
@@ -85,9 +93,10 @@ def command(
         raise click.UsageError("--name goes with one FILE only")
     if "-" in files and not name:
         raise click.UsageError("standard input needs a --name")
+    day = None if effective_on is None else effective_on.date()
     with connected(url) as connection:
         loads = [
-            load_file(connection, file, name, tags, questions, media_type, source_weight, effective_on)
+            load_file(connection, file, name, tags, questions, media_type, source_weight, day)
             for file in files
         ]
         waited = [load for load in loads if load.id]
@@ -114,14 +123,14 @@ def load_file(
     questions: tuple[str, ...],
     media_type: str | None,
     source_weight: float,
-    effective_on: str | None,
+    effective_on: date | None,
 ) -> Loading:
     """Store one file and queue its conversion; what goes wrong is kept with it, so that the others go on."""
     import psycopg
 
     from tq_loader.commands.client import error_fields
 
-    load = Loading(file, name or Path(file).name)
+    load = Loading(file, name or Path(file).name or file)
     try:
         content = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
     except OSError as error:
@@ -129,7 +138,9 @@ def load_file(
             "code": "file",
             "message": f"cannot read {file}",
             "detail": error.strerror,
-            "hint": "check the path and your rights on it",
+            "hint": "name the files in it, such as DIRECTORY/*.pdf"
+            if isinstance(error, IsADirectoryError)
+            else "check the path and your rights on it",
         }
         return load
     if media_type is None and file != "-":
@@ -148,6 +159,7 @@ def load_file(
     assert row is not None
     load.id, load.status = str(row["id"]), "pending"
     look(connection, [load])
+    load.known = load.status == "ready"
     return load
 
 
@@ -296,9 +308,8 @@ def shown(loads: list[Loading], quiet: bool) -> Iterator[Any]:
 
 def _state(load: Loading, counts: bool = False) -> str:
     if load.status == "ready":
-        if load.lines is None:
-            return "ready"
-        return f"ready, {load.lines:,} {'line' if load.lines == 1 else 'lines'}"
+        lines = "" if load.lines is None else f", {load.lines:,} {'line' if load.lines == 1 else 'lines'}"
+        return f"ready{lines}{' (was loaded already)' if load.known else ''}"
     status, step, done, total = load.seen or (load.status, None, None, None)
-    text = f"{status}" if not step or step == status else f"{status}: {step}"
+    text = f"failed at {step}" if status == "failed" and step else str(status)
     return f"{text} {done}/{total}" if counts and total else text

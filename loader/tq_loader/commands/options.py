@@ -5,7 +5,9 @@ from __future__ import annotations
 import click
 
 instance = click.option(
-    "--instance", metavar="NAME", help="Private cluster: main or test (default: TQ_INSTANCE, else main)."
+    "--instance",
+    metavar="NAME",
+    help="One of this checkout's private clusters (default: TQ_INSTANCE, else main).",
 )
 url = click.option(
     "--url", "url", metavar="URL", help="Another database (default: TQ_URL, else the private cluster)."

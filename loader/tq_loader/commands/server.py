@@ -15,7 +15,7 @@ from tq_loader.problem import Problem
 LAUNCHER_SECONDS = 10
 
 
-@click.command()
+@click.command(short_help="Start the private cluster, with its database up to date.")
 @options.instance
 @options.as_json
 def up(instance: str | None, as_json: bool) -> None:

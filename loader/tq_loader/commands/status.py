@@ -7,12 +7,15 @@ import click
 from tq_loader.commands import options
 
 
-@click.command("status")
+@click.command("status", short_help="Show how far documents are, and the queues.")
 @click.argument("doc", required=False)
 @options.url
 @options.as_json
 def command(doc: str | None, url: str | None, as_json: bool) -> None:
-    """Show the progress of documents (of those whose name matches DOC, where * stands for anything)."""
+    """Show how far documents are, why one failed, and what waits in the queues.
+
+    DOC is a name, in which * stands for anything.
+    """
     from tq_loader.commands import render
     from tq_loader.commands.client import connected
 

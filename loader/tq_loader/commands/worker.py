@@ -7,13 +7,14 @@ from types import FrameType
 
 import click
 
+from tq_loader.commands import options
 from tq_loader.home import database_url
 
 DAY = 86_400.0
 
 
-@click.command("worker")
-@click.option("--url", help="Database to work for; else TQ_URL, else this checkout's own cluster.")
+@click.command("worker", short_help="Work through the queues from outside the server.")
+@options.url
 @click.option("--seconds", type=click.FloatRange(min=0), help="Work for so long; else until stopped.")
 @click.option("--until-empty", is_flag=True, help="End as soon as no message is left.")
 def command(url: str | None, seconds: float | None, until_empty: bool) -> None:
