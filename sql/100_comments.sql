@@ -53,6 +53,11 @@ COMMENT ON COLUMN tq.model.output_tokens IS 'What one call may write.';
 COMMENT ON COLUMN tq.model.concurrency IS 'Calls at once.';
 COMMENT ON COLUMN tq.model.delay_ms IS 'Waits so long before each reply: for measurements.';
 COMMENT ON COLUMN tq.model.input_price IS 'Money for a million tokens read.';
+COMMENT ON COLUMN tq.model.driver IS 'extractive (embedded), anthropic, or openai (any server that speaks its protocol).';
+COMMENT ON COLUMN tq.model.base_url IS 'Address of the server; NULL for the provider''s own.';
+COMMENT ON COLUMN tq.model.remote_name IS 'What the server calls the model.';
+COMMENT ON COLUMN tq.model.slot IS 'Names the model''s places and pause among all sessions.';
+COMMENT ON COLUMN tq.model.cached_price IS 'Money for a million tokens read from the provider''s cache.';
 COMMENT ON COLUMN tq.model.output_price IS 'Money for a million tokens written.';
 
 COMMENT ON TABLE tq.strategy IS 'Use cases: what is asked of the core, and how results are shown.';
@@ -62,6 +67,13 @@ COMMENT ON COLUMN tq.strategy.routes IS 'How many routes go down at once.';
 COMMENT ON COLUMN tq.strategy.rereads IS 'How often a node is read again after a reply off the list.';
 COMMENT ON COLUMN tq.strategy.evidence IS 'line: answers rest on source lines; summary: a summary is enough.';
 COMMENT ON COLUMN tq.strategy.reasoning_rules IS 'What counts as a valid reason, in words; shown at every read.';
+COMMENT ON COLUMN tq.strategy.max_calls IS 'Calls of a model that a question may take; NULL for no limit.';
+COMMENT ON COLUMN tq.strategy.max_tokens IS 'Tokens in and out that a question may take.';
+COMMENT ON COLUMN tq.strategy.max_cost IS 'Money that a question may cost.';
+COMMENT ON COLUMN tq.strategy.max_seconds IS 'Time that a question may take; then what was found so far is the answer.';
+COMMENT ON COLUMN tq.strategy.document_calls IS 'Of the strategy default: calls that ingest of a document may take; extracts after.';
+COMMENT ON COLUMN tq.strategy.patience_seconds IS 'How long a question waits for a rate limit.';
+COMMENT ON COLUMN tq.query.prompts IS 'Version of the prompts it was asked with.';
 COMMENT ON COLUMN tq.strategy.on_error IS 'raise, or row: a row with the certainty failed.';
 
 COMMENT ON TABLE tq.query IS 'Questions that were asked, each with its plan.';

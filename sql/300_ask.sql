@@ -33,10 +33,18 @@ BEGIN
         RETURN walk -> 'shown';
     END;
 
-    INSERT INTO tq.query (id, document, question, strategy, model, plan, asked_by, elapsed_ms, held_back)
-    SELECT query, q.document, q.question, q.strategy, q.model, q.plan, tq_private.asker(), q.elapsed_ms, q.held_back
+    INSERT INTO tq.query (id, document, question, strategy, model, plan, asked_by, elapsed_ms, held_back,
+                          prompts)
+    SELECT query, q.document, q.question, q.strategy, q.model, q.plan, tq_private.asker(), q.elapsed_ms, q.held_back,
+           q.prompts
     FROM jsonb_to_record(trace -> 'query') AS q (
-        document text, question text, strategy text, model text, plan jsonb, elapsed_ms real, held_back int);
+        document text, question text, strategy text, model text, plan jsonb, elapsed_ms real, held_back int,
+        prompts text);
+
+    INSERT INTO tq_private.query_reply (query_id, fingerprint, purpose, reply, accepted)
+    SELECT query, r.fingerprint, r.purpose, r.reply, r.accepted
+    FROM jsonb_to_recordset(coalesce(trace -> 'replies', '[]')) AS r (
+        fingerprint text, purpose text, reply jsonb, accepted boolean);
 
     INSERT INTO tq.route (query_id, ordinal, parent, document_id, subject, ended)
     SELECT query, r.ordinal, r.parent, r.document_id, r.subject, r.ended
@@ -84,12 +92,13 @@ BEGIN
         document_id uuid, kind text, detail text, line_start int, line_end int)
     WHERE o.document_id IS NULL OR o.document_id = ANY (there);
 
-    INSERT INTO tq.model_call (document_id, query_id, purpose, model, calls, input_tokens, output_tokens, elapsed_ms)
+    INSERT INTO tq.model_call (document_id, query_id, purpose, model, calls, input_tokens, output_tokens, elapsed_ms,
+                               cached_tokens, cost)
     SELECT CASE WHEN c.document_id = ANY (there) THEN c.document_id END, query, c.purpose, c.model, c.calls,
-           c.input_tokens, c.output_tokens, c.elapsed_ms
+           c.input_tokens, c.output_tokens, c.elapsed_ms, coalesce(c.cached_tokens, 0), coalesce(c.cost, 0)
     FROM jsonb_to_recordset(trace -> 'calls') AS c (
         document_id uuid, purpose text, model text, calls int, input_tokens bigint, output_tokens bigint,
-        elapsed_ms double precision);
+        elapsed_ms double precision, cached_tokens bigint, cost numeric);
 
     SELECT jsonb_agg(a.answer ORDER BY a.number) INTO shown
     FROM jsonb_array_elements(rows) WITH ORDINALITY AS a (answer, number)

@@ -31,12 +31,10 @@ in_flight: being worked on, or deferred; oldest: when the oldest that is not don
 CREATE OR REPLACE VIEW tq.usage WITH (security_invoker = true) AS
 SELECT c.called_at::date AS day, c.purpose, c.model, d.name AS document, sum(c.calls)::bigint AS calls,
        sum(c.input_tokens)::bigint AS input_tokens, sum(c.output_tokens)::bigint AS output_tokens,
-       sum(c.input_tokens * m.input_price + c.output_tokens * m.output_price) / 1000000 AS cost,
-       sum(c.elapsed_ms) AS elapsed_ms
+       sum(c.cost) AS cost, sum(c.elapsed_ms) AS elapsed_ms, sum(c.cached_tokens)::bigint AS cached_tokens
 FROM tq.model_call AS c
 LEFT JOIN tq.document AS d ON d.id = c.document_id
-LEFT JOIN tq.model AS m ON m.name = c.model
 GROUP BY 1, 2, 3, 4;
 COMMENT ON VIEW tq.usage IS
 'Tokens, time and cost of model calls by day, purpose, model, document.
-cost is in the unit of tq.model''s prices, which are for a million tokens. document is NULL for calls of a question.';
+cost is in the unit of tq.model''s prices, as they were at the call; cached_tokens are a part of input_tokens. document is NULL for calls of a question.';

@@ -107,16 +107,17 @@ BEGIN
     FOR r IN
         SELECT g.roles, s.name, n.nsp
         FROM (VALUES
-            ('tq', 'tq_reader, tq_loader, tq_worker', 'outline lines ask answers explain check select'),
+            ('tq', 'tq_reader, tq_loader, tq_worker', 'outline lines ask answers explain check select replay fit estimate'),
             ('tq', 'tq_loader, tq_admin', 'load load_text retry cancel remove'),
             ('tq', 'tq_worker', 'work'),
             ('tq', 'tq_admin', 'schedule unschedule'),
             ('tq_private', 'tq_reader, tq_loader, tq_worker',
              'asker shown document_progress how_far like_pattern match_documents near_names raise_not_found raise_not_ready
               resolve_documents resolve_document summary invalid_argument check_named may_change
-              ask_walk ask_record select_walk plain_message raise_plain known_query line_range'),
+              ask_walk ask_record select_walk plain_message raise_plain known_query line_range
+              take_places pause_model recall_reply replies_of replay_walk fit_of estimate_of'),
             ('tq_private', 'tq_loader', 'store_document change_documents'),
-            ('tq_private', 'tq_worker', 'build_tree refresh_statistics'),
+            ('tq_private', 'tq_worker', 'build_tree refresh_statistics ingest_replies keep_replies drop_old_replies'),
             ('tq_private', 'tq_admin', 'need_cron')
         ) AS g (nsp, roles, names)
         CROSS JOIN LATERAL (SELECT g.nsp) AS n

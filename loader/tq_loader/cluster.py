@@ -29,6 +29,8 @@ PORTS = range(21000, 29000)
 # way through a proxy. Everything else stays out.
 PASSED = ("ANTHROPIC_", "OPENAI_")
 PASSED_WHOLE = (
+    "TQ_KEY_FILE",
+    "TQ_KEY_HOSTS",
     "HTTP_PROXY",
     "HTTPS_PROXY",
     "NO_PROXY",

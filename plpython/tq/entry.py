@@ -57,3 +57,36 @@ def select_walk(plpy: Any, doc: str | None, question: str | None) -> str:
     from tq.database.connection import PlpyDatabase
 
     return msgspec.json.encode(select(PlpyDatabase(plpy), doc, question)).decode()
+
+
+@reported
+def replay_walk(plpy: Any, query: str) -> str:
+    """tq.replay() without the ids: answers as JSON."""
+    import msgspec
+
+    from tq.ask.question import replay
+    from tq.database.connection import PlpyDatabase
+
+    return msgspec.json.encode(replay(PlpyDatabase(plpy), query)).decode()
+
+
+@reported
+def fit_of(plpy: Any, model: str | None) -> str:
+    """tq.fit() as JSON."""
+    import msgspec
+
+    from tq.database.connection import PlpyDatabase
+    from tq.ingest.told import fit_of
+
+    return msgspec.json.encode(fit_of(PlpyDatabase(plpy), model)).decode()
+
+
+@reported
+def estimate_of(plpy: Any, doc: str | None, content: bytes | None, model: str | None) -> str:
+    """tq.estimate() as JSON."""
+    import msgspec
+
+    from tq.database.connection import PlpyDatabase
+    from tq.ingest.told import estimate_of
+
+    return msgspec.json.encode(estimate_of(PlpyDatabase(plpy), doc, content, model)).decode()

@@ -105,7 +105,7 @@ def best(groups: Sequence[list[Item]], limit: int, weigh: Callable[[str], float]
 
 
 def inner_groups(
-    content: NodeContent, fit: Fit, room: int
+    content: NodeContent, fit: Fit, room: int, size_of: Callable[[Node, str], int]
 ) -> list[tuple[list[Item], list[tuple[str, Node, str]]]]:
     """Bullets beside children by letter; in several groups where the tree was built for a larger model."""
     items: list[Item] = []
@@ -121,8 +121,8 @@ def inner_groups(
     spent = 0
     for node, bullet in content.children:
         first_bullet = bullet[: fit.bullet_chars * 2]
-        size = len(first_bullet) + CHILD_CHARS
-        if group and (len(group) == min(fit.fan_out, len(LETTERS)) or spent + size > left):
+        size = size_of(node, first_bullet)
+        if group and (len(group) == len(LETTERS) or spent + size > left):
             groups.append((items, group))
             group, spent = [], 0
         group.append((LETTERS[len(group)], node, first_bullet))

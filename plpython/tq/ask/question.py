@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import threading
 import time
 from collections.abc import Callable, Generator, Hashable, Sequence
 from contextlib import closing
@@ -12,20 +13,24 @@ from typing import Any, cast
 import msgspec
 
 from tq.ask import evidence, scope, tell, weigh, words
+from tq.ask.budget import Budget, Spent
 from tq.ask.pieces import Rough
 from tq.ask.records import Claim, Cost, Left, Question, Strategy, Subject, Visit
 from tq.ask.walk import Walk
-from tq.database import asking
+from tq.database import asking, models
 from tq.database.connection import Database
 from tq.errors import TqError
-from tq.model.driver import Calls, Driver, Outcome, open_driver
+from tq.model import prompts
+from tq.model.driver import Calls, Driver, Lane, Outcome, Patience, Reply, open_driver
 from tq.model.limits import RULES_SHARE, Model
-from tq.model.tasks import Compare, Parts, Plan, PlanReply, Read
+from tq.model.tasks import Compare, Parts, Plan, PlanReply, Read, Task
 from tq.text.tokens import detect_language
 
 SHOWN_QUESTION = 0.25  # of a window's characters: the question as prompts show it
 NEAREST_CHARS = 400  # of the line that came nearest
 COMPARED_CHARS = 1_500  # of a claim or quote that is compared
+PART_CHARS = 200  # that a part of the plan may be longer than the question
+ATTEMPTS = 3  # at a call that fails for another reason than its request
 
 Opener = Callable[[Model], Driver]
 Answers = dict[str, Any]
@@ -45,12 +50,50 @@ def ask(
     """
     started = time.perf_counter()
     chosen = _strategy(database, strategy)
+    asking_it: _Asking | None = None
     try:
-        return _Asking(database, doc, _checked(question), chosen, opener, started).run()
+        asking_it = _Asking(database, doc, _checked(question), chosen, opener, started)
+        return asking_it.run()
     except TqError as error:
+        if asking_it is not None:
+            asking_it.tell_cost(error)
         if chosen.on_error != "row":
             raise
         return _failed(doc, question, chosen, error, started)
+
+
+def replay(database: Database, query: str, opener: Opener = open_driver) -> Answers:
+    """A question again, from the replies that were stored with it; no model is asked.
+
+    Raises TqError TQ021 where documents, strategy or prompts have changed so that other replies would be needed.
+    """
+    started = time.perf_counter()
+    row = asking.asked(database, query)
+    memory = models.QuestionMemory(database, replayed=query)
+    strategy = _strategy(database, row["strategy"])
+
+    def stored_only(model: Model) -> Driver:
+        driver = opener(model)
+        return _Stored(driver) if hasattr(driver, "fingerprint") else driver
+
+    return _Asking(database, row["document"], row["question"], strategy, stored_only, started, memory).run()
+
+
+class _Stored:
+    """A driver that is never asked: what is not stored cannot be replayed."""
+
+    waits = False
+
+    def __init__(self, driver: Driver) -> None:
+        self.fingerprint = driver.fingerprint  # type: ignore[attr-defined]
+
+    def reply(self, task: Task[Any], stop: threading.Event) -> Reply:
+        raise TqError(
+            "TQ021",
+            "the question cannot be replayed",
+            f"No reply is stored for a step ({task.purpose}) that it takes now.",
+            "Its documents, its strategy, the model's row or the prompts have changed since, or another role asked it.",
+        )
 
 
 def select(
@@ -96,11 +139,14 @@ def _strategy(database: Database, name: str | None) -> Strategy:
     )
 
 
-def _model(database: Database, strategy: Strategy, settings: dict[str, Any]) -> Model:
-    name = strategy.model or str(settings.get("model", "extractive"))
+def _model(database: Database, strategy: Strategy, settings: dict[str, Any], purpose: str) -> Model:
+    own = f"model_{purpose}"
+    name = strategy.model or str(settings.get(own) or settings.get("model", "extractive"))
     found = asking.model(database, name)
     if found is None:
-        layer = f"strategy {strategy.name}" if strategy.model else "setting model"
+        layer = "setting " + (own if settings.get(own) else "model")
+        if strategy.model:
+            layer = f"strategy {strategy.name}"
         raise TqError(
             "TQ020",
             "model not found",
@@ -121,9 +167,13 @@ class _Asking:
         strategy: Strategy,
         opener: Opener,
         started: float,
+        memory: models.QuestionMemory | None = None,
     ) -> None:
         settings = asking.settings(database)
-        model = _model(database, strategy, settings)
+        self._models = {
+            purpose: _model(database, strategy, settings, purpose) for purpose in ("read", "plan", "compare")
+        }
+        model = self._models["read"]
         self._database = database
         self._started = started
         self._asked = question
@@ -143,7 +193,10 @@ class _Asking:
         self._ready, waiting = scope.resolve(database, doc)
         self._left += waiting
         self._queries = asking.possible_queries(database, [row.id for row in self._ready])
-        self._calls = Calls(opener(model), model.concurrency, database.pulse)
+        self._memory = memory or models.QuestionMemory(database, bool(settings.get("reuse_replies", True)))
+        self._budget = Budget(strategy, started)
+        self._calls = self._open_calls(opener)
+        self._unread: list[Visit] = []
         self._out = 0
         self._costs: dict[tuple[str | None, str], Cost] = {}
         self._subjects: list[Subject] = []
@@ -153,6 +206,30 @@ class _Asking:
         self._relations: dict[weigh.Pair, str] = {}
         self._compared: dict[int, int] = {}
         self._comparing = True
+
+    def _open_calls(self, opener: Opener) -> Calls:
+        lanes: dict[str, Lane] = {}
+        by_name: dict[str, Lane] = {}
+        for purpose, model in self._models.items():
+            if model.name not in by_name:
+                by_name[model.name] = Lane(
+                    opener(model), model.concurrency, models.gate_of(self._database, model)
+                )
+            lanes[purpose] = by_name[model.name]
+        main = lanes["read"]
+        return Calls(
+            main.driver,
+            main.concurrency,
+            self._pulse,
+            gate=main.gate,
+            lanes={purpose: lane for purpose, lane in lanes.items() if lane is not main},
+            memory=self._memory,
+            patience=Patience(self._question.strategy.patience_seconds, ATTEMPTS),
+        )
+
+    def _pulse(self) -> None:
+        self._database.pulse()
+        self._budget.check_time()
 
     def run(self) -> Answers:
         self._work()
@@ -179,22 +256,36 @@ class _Asking:
         return list(found.values())
 
     def _work(self) -> None:
-        self._submit("plan", self._plan())
+        if not self._submit("plan", self._plan()):
+            return
         calls = cast("Generator[tuple[Hashable, Outcome]]", self._calls.completed())
-        with closing(calls) as ended:
-            for key, outcome in ended:
-                self._out -= 1
-                self._charge(key, outcome)
-                self._take(key, outcome)
+        try:
+            with closing(calls) as ended:
+                for key, outcome in ended:
+                    self._out -= 1
+                    self._charge(key, outcome)
+                    self._take(key, outcome)
+        except Spent:
+            self._stop_searching()
 
-    def _submit(self, key: Hashable, task: Any) -> None:
+    def _submit(self, key: Hashable, task: Any) -> bool:
+        """Run a task, where the budget admits it."""
+        if not self._budget.admit(task, self._models[task.purpose]):
+            return False
         self._out += 1
         self._calls.submit(key, task)
+        return True
 
     def _charge(self, key: Hashable, outcome: Outcome) -> None:
         document = key.route.source.id if isinstance(key, Visit) else None
         cost = self._costs.setdefault((document, outcome.task.purpose), Cost())
-        cost.calls += 1
+        money = self._models[outcome.task.purpose].cost(
+            outcome.input_tokens, outcome.output_tokens, outcome.cached_tokens
+        )
+        self._budget.settle(outcome, money)
+        cost.calls += not outcome.free
+        cost.cached_tokens += outcome.cached_tokens
+        cost.money += money
         cost.input_tokens += outcome.input_tokens
         cost.output_tokens += outcome.output_tokens
         cost.elapsed_ms += outcome.elapsed_ms
@@ -211,11 +302,39 @@ class _Asking:
             assert isinstance(key, tuple)
             self._related(key, outcome)
 
+    def _stop_searching(self) -> None:
+        """The time is over: what was found so far is the answer."""
+        if self._walk is None:
+            return
+        if not self._walk.settled:
+            self._comparing = False
+            self._compare()
+
+    def tell_cost(self, error: TqError) -> None:
+        """Put what was spent into the error: the records of a question that raises roll back."""
+        total = self._total()
+        if total["calls"]:
+            spent = (
+                f"It had cost {words.count(total['calls'], 'call')}, {total['input_tokens']} tokens in and "
+                f"{total['output_tokens']} out, {total['money']:g} in money."
+            )
+            error.detail = f"{error.detail.rstrip('.')}. {spent}" if error.detail else spent
+
+    def _total(self) -> dict[str, Any]:
+        costs = self._costs.values()
+        return {
+            "calls": sum(cost.calls for cost in costs),
+            "input_tokens": sum(cost.input_tokens for cost in costs),
+            "output_tokens": sum(cost.output_tokens for cost in costs),
+            "cached_tokens": sum(cost.cached_tokens for cost in costs),
+            "money": round(sum(cost.money for cost in costs), 9),
+        }
+
     # ------------------------------------------------------------ plan
 
     def _plan(self) -> Plan:
-        model = self._question.model
-        budget = int(model.input_tokens * RULES_SHARE * model.chars_per_token)
+        model = self._models["plan"]
+        budget = int(model.input_chars * RULES_SHARE) - len(prompts.text("plan.system"))
         queries, cut = _within([q for row in self._ready for q in self._queries.get(row.id, ())], budget)
         if cut:
             self._left.append(
@@ -228,15 +347,17 @@ class _Asking:
         if language == "none":
             languages = {row.language or "none" for row in self._ready}
             language = languages.pop() if len(languages) == 1 else "none"
-        return Plan(self._question.shown, queries, language)
+        most = 100_000 if model.computes else len(self._question.shown) + PART_CHARS
+        return Plan(self._question.shown, queries, language, max_chars=most)
 
     def _planned(self, outcome: Outcome) -> None:
         if outcome.rejected is not None:
             task = outcome.task
             assert isinstance(task, Plan)
             rejected = (*task.rejected, words.clean(outcome.rejected))
-            if len(rejected) <= self._question.strategy.rereads:
-                self._submit("plan", replace(task, rejected=rejected))
+            if len(rejected) <= self._question.strategy.rereads and self._submit(
+                "plan", replace(task, rejected=rejected)
+            ):
                 return
             self._left.append(
                 Left(
@@ -252,7 +373,7 @@ class _Asking:
             ]
         self._subjects = [Subject(where, part) for where, part in enumerate(parts)]
         model = self._question.model
-        budget = int(model.input_tokens * RULES_SHARE * model.chars_per_token)
+        budget = int(model.input_chars * RULES_SHARE) - len(prompts.text("read.system"))
         budget -= len(self._question.strategy.reasoning_rules)
         queries = {document: _within(listed, budget)[0] for document, listed in self._queries.items()}
         self._scope = scope.choose(self._database, self._question, self._subjects, self._ready, queries)
@@ -261,9 +382,12 @@ class _Asking:
             self._database, self._question, self._subjects, self._scope.sources, self._submit_read
         )
         self._walk.start()
+        if self._out == 0:
+            self._compare()
 
     def _submit_read(self, visit: Visit, task: Read) -> None:
-        self._submit(visit, task)
+        if not self._submit(visit, task):
+            visit.route.ended = visit.route.ended or "budget"
 
     # ------------------------------------------------------------ compare
 
@@ -271,6 +395,7 @@ class _Asking:
         """All reads have ended: check the quotes again, merge, rank, and send out the pairs to compare."""
         assert self._walk is not None
         self._routes, self._visits = self._walk.settle()
+        self._not_read()
         self._left += self._walk.left
         claims = self._walk.claims
         stored = asking.stored(self._database, evidence.lines_of(claims))
@@ -292,8 +417,35 @@ class _Asking:
         chosen, left = weigh.pairs(self._ranked)
         if left:
             self._left.append(Left("pairs", f"{words.count(left, 'pair')} of claims not compared"))
-        for pair in chosen:
-            self._submit(pair, self._pair(*pair))
+        dropped = sum(not self._submit(pair, self._pair(*pair)) for pair in chosen)
+        if dropped:
+            self._left.append(
+                Left("pairs", f"{words.count(dropped, 'pair')} of claims not compared: {self._budget.reason}")
+            )
+
+    def _not_read(self) -> None:
+        """One omission a document for the nodes that the budget left unread."""
+        if not self._budget.reason:
+            return
+        unread: dict[str, list[Visit]] = {}
+        for visit in self._visits:
+            if visit.choice is None and len(visit.rejected) <= self._question.strategy.rereads:
+                unread.setdefault(visit.route.source.id, []).append(visit)
+        for document, visits in unread.items():
+            source = visits[0].route.source
+            ranges = sorted({(visit.node.line_start, visit.node.line_end) for visit in visits})
+            told = words.listed([words.lines(*place) for place in ranges[:5]])
+            more = f" and {len(ranges) - 5} more" if len(ranges) > 5 else ""
+            self._left.append(
+                Left(
+                    "budget",
+                    f"{words.count(len(ranges), 'section')} of {source.label} not searched ({told}{more}): "
+                    f"{self._budget.reason}",
+                    document,
+                    ranges[0][0],
+                    max(last for _, last in ranges),
+                )
+            )
 
     def _pair(self, first: int, second: int) -> Compare:
         one, two = self._ranked[first], self._ranked[second]
@@ -311,9 +463,8 @@ class _Asking:
             task = outcome.task
             assert isinstance(task, Compare)
             rejected = (*task.rejected, words.clean(outcome.rejected))
-            if len(rejected) <= self._question.strategy.rereads:
-                self._submit(pair, replace(task, rejected=rejected))
-            else:
+            again = len(rejected) <= self._question.strategy.rereads
+            if not (again and self._submit(pair, replace(task, rejected=rejected))):
                 self._relations[pair] = "unclear"
             return
         assert outcome.reply is not None
@@ -322,6 +473,13 @@ class _Asking:
     # ------------------------------------------------------------ the rows
 
     def _finish(self) -> Answers:
+        if self._budget.reason and not self._ranked:
+            raise TqError(
+                "TQ110",
+                "the budget is spent before any answer was found",
+                self._budget.reason[0].upper() + self._budget.reason[1:] + ".",
+                "Give the strategy a larger budget, or ask a narrower question.",
+            )
         if self._walk is None or not self._visits:
             raise TqError("TQ001", "document not found", "There is no tree to search.", "See tq.progress.")
         if all(visit.choice is None for visit in self._visits):
@@ -438,11 +596,7 @@ class _Asking:
             "model": self._question.model.name,
             "elapsed_ms": self._elapsed(),
             "reads": len(self._visits),
-            "cost": {
-                "calls": sum(cost.calls for cost in self._costs.values()),
-                "input_tokens": sum(cost.input_tokens for cost in self._costs.values()),
-                "output_tokens": sum(cost.output_tokens for cost in self._costs.values()),
-            },
+            "cost": self._total(),
         }
 
     def _weights(self) -> dict[str, float]:
@@ -467,7 +621,9 @@ class _Asking:
                 "plan": [msgspec.to_builtins(subject.parts) for subject in self._subjects],
                 "elapsed_ms": self._elapsed(),
                 "held_back": held_back,
+                "prompts": prompts.version(),
             },
+            "replies": list(self._memory.trace()),
             "routes": [
                 {
                     "ordinal": route.ordinal,
@@ -484,8 +640,10 @@ class _Asking:
                 {
                     "document_id": document,
                     "purpose": purpose,
-                    "model": self._question.model.name,
+                    "model": self._models[purpose].name,
                     "calls": cost.calls,
+                    "cached_tokens": cost.cached_tokens,
+                    "cost": cost.money,
                     "input_tokens": cost.input_tokens,
                     "output_tokens": cost.output_tokens,
                     "elapsed_ms": round(cost.elapsed_ms, 3),

@@ -28,6 +28,11 @@ class Strategy:
     weight_source: float
     weight_fit: float
     on_error: str
+    max_calls: int | None = None
+    max_tokens: int | None = None
+    max_cost: float | None = None
+    max_seconds: float | None = None
+    patience_seconds: float = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,6 +230,8 @@ class Cost:
     input_tokens: int = 0
     output_tokens: int = 0
     elapsed_ms: float = 0.0
+    cached_tokens: int = 0
+    money: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

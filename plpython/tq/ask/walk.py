@@ -10,16 +10,18 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from tq.ask import evidence, words
-from tq.ask.pieces import NUMBER_CHARS, Rough, best, fill, inner_groups, line_items, refine
+from tq.ask.pieces import CHILD_CHARS, NUMBER_CHARS, Rough, best, fill, inner_groups, line_items, refine
 from tq.ask.records import Claim, Left, Node, NodeContent, Question, Route, Source, Subject, Trail, Visit
 from tq.database import asking
 from tq.database.connection import Database
+from tq.model import prompts
 from tq.model.driver import Outcome
 from tq.model.limits import RULES_SHARE
 from tq.model.tasks import Child, Read, ReadReply
 
 MAX_PIECES = 8  # of one leaf that are read
 FRAME_CHARS = 1_000  # of a read's prompt that are neither rules nor items
+LETTERS_CHARS = 150  # of the line that names all letters, and of headings that an empty node lacks
 
 Submit = Callable[[Visit, Read], None]
 
@@ -59,6 +61,7 @@ class Walk:
         self.claims: list[Claim] = []
         self.left: list[Left] = []
         self._dropped: dict[int, list[Node]] = {}  # by the place of their document
+        self.settled = False
 
     def start(self) -> None:
         """A route from each root, one a subject."""
@@ -95,7 +98,7 @@ class Walk:
 
     def _open_leaf(self, seed: Visit) -> list[Visit]:
         source, node = seed.route.source, seed.node
-        fit, room = self._question.fit, self._room(seed.route)
+        fit, room = self._question.fit, self._room(seed)
         shown = asking.lines(self._database, source.id, node.line_start, node.line_end)
         groups = fill(line_items(shown, room - NUMBER_CHARS), room)
         places = best(groups, MAX_PIECES, self._weigher(seed.route))
@@ -129,7 +132,23 @@ class Walk:
     def _open_inner(self, seed: Visit, content: NodeContent) -> list[Visit]:
         source, node = seed.route.source, seed.node
         trail = source.trails[seed.route.subject]
-        groups = inner_groups(content, self._question.fit, self._room(seed.route))
+
+        def size(child: Node, bullet: str) -> int:
+            if self._question.model.computes:
+                return len(bullet) + CHILD_CHARS
+            lines_hit, terms_hit, _ = _scent(trail, child)
+            shown = Child(
+                "A",
+                child.id,
+                child.line_start,
+                child.line_end,
+                bullet,
+                lines_hit=lines_hit,
+                terms_hit=terms_hit,
+            )
+            return len(prompts.child(shown)) + 1
+
+        groups = inner_groups(content, self._question.fit, self._room(seed), size)
         if len(groups[0][0]) < len(content.bullets):
             self.left.append(
                 Left(
@@ -205,14 +224,20 @@ class Walk:
             language=source.language,
             reasoning_rules=question.strategy.reasoning_rules,
             possible_queries=source.possible_queries if visit.parent is None else (),
+            max_quotes=question.fit.quotes,
+            max_chars=question.fit.reply_chars,
         )
 
-    def _room(self, route: Route) -> int:
-        """Characters for a read's items, beside the rules and the question."""
-        model, parts = self._question.model, self._subjects[route.subject].parts
+    def _room(self, visit: Visit) -> int:
+        """Characters for a read's items and children, beside the rules, the question and reasons of rejection."""
+        model, parts = self._question.model, self._subjects[visit.route.subject].parts
         usable = int(model.input_tokens * (1 - RULES_SHARE) * model.chars_per_token)
         taken = len(self._question.shown) + len(parts.what) + len(parts.why) + len(parts.how) + FRAME_CHARS
-        return max(usable - taken, 1_000)
+        room = max(usable - taken, 1_000)
+        if model.computes:  # it reads no prompt
+            return room
+        frame = len(self._task(visit).prompt()) + prompts.AGAIN_CHARS + LETTERS_CHARS
+        return min(room, model.input_chars - frame)
 
     def _weigher(self, route: Route) -> Callable[[str], float]:
         rough = Rough(route.source.trails[route.subject].terms)
@@ -373,6 +398,7 @@ class Walk:
 
     def settle(self) -> tuple[list[Route], list[Visit]]:
         """Routes and visits in tree order, numbered from 1; claims and omissions in the same order."""
+        self.settled = True
         routes: list[Route] = []
         visits: list[Visit] = []
         stack = list(reversed(self.roots))

@@ -11,27 +11,29 @@ import msgspec
 
 from tq.ask.records import Node, NodeContent, SourceRow, StoredLine, Strategy
 from tq.database.connection import Database, Statement
+from tq.database.models import COLUMNS, model_of
 from tq.errors import TqError
 from tq.model.limits import Model
 
 STRATEGY = Statement(
     """
     SELECT name, model, top_n, documents, routes, rereads, evidence, reasoning_rules, weight_evidence,
-           weight_agreement, weight_source, weight_fit, on_error
+           weight_agreement, weight_source, weight_fit, on_error, max_calls, max_tokens,
+           max_cost::float8 AS max_cost, max_seconds, patience_seconds
     FROM tq.strategy WHERE name = $1
     """,
     ("text",),
 )
 STRATEGY_NAMES = Statement("SELECT name FROM tq.strategy ORDER BY name")
-MODEL = Statement(
-    """
-    SELECT name, driver, input_tokens, output_tokens, chars_per_token, windows_per_call, summary_tokens,
-           concurrency, timeout_seconds, delay_ms
-    FROM tq.model WHERE name = $1
-    """,
+MODEL = Statement(f"SELECT m.name, {COLUMNS} FROM tq.model AS m WHERE m.name = $1", ("text",))
+SETTINGS = Statement(
+    "SELECT name, value::text AS value FROM tq.setting"
+    " WHERE name IN ('model', 'scent', 'reuse_replies', 'model_plan', 'model_read', 'model_compare')"
+)
+ASKED = Statement(
+    "SELECT document, question, strategy FROM tq.query WHERE id = $1::uuid",
     ("text",),
 )
-SETTINGS = Statement("SELECT name, value::text AS value FROM tq.setting WHERE name IN ('model', 'scent')")
 RESOLVE = Statement(
     """
     SELECT found.id::text AS id, found.name, found.version, found.ready, found.detail, found.matched,
@@ -149,7 +151,15 @@ def strategy_names(database: Database) -> list[str]:
 
 def model(database: Database, name: str) -> Model | None:
     rows = database.fetch(MODEL, name)
-    return Model(**rows[0]) if rows else None
+    return model_of({"model": rows[0]["name"], **rows[0]}) if rows else None
+
+
+def asked(database: Database, query: str) -> dict[str, Any]:
+    """Document argument, question and strategy of a question that the caller may see. TQ021 where there is none."""
+    rows = database.fetch(ASKED, query)
+    if not rows:
+        raise TqError("TQ021", "invalid value for the argument query", "There is no such question.")
+    return rows[0]
 
 
 def settings(database: Database) -> dict[str, Any]:

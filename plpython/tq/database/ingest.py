@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tq.database.connection import Statement
+from tq.database.models import COLUMNS
 
 # ---------------------------------------------------------------- queues
 
@@ -31,13 +32,9 @@ ANY_MESSAGES = Statement(
 # ---------------------------------------------------------------- documents
 
 SETTINGS = Statement("SELECT s.name, s.value #>> '{}' AS value FROM tq.setting AS s")
-_MODEL = (
-    "m.name AS model, m.driver, m.input_tokens, m.output_tokens, m.chars_per_token, m.windows_per_call,"
-    " m.summary_tokens, m.concurrency, m.timeout_seconds, m.delay_ms"
-)
 DOCUMENTS = Statement(
     "SELECT d.id::text AS id, d.name, d.status::text AS status, d.language, d.line_count, d.media_type,"
-    f" octet_length(b.content) AS bytes, w.name AS wanted, {_MODEL}"
+    f" octet_length(b.content) AS bytes, w.name AS wanted, {COLUMNS}"
     " FROM tq.document AS d"
     " JOIN tq.blob AS b ON b.sha256 = d.sha256"
     " CROSS JOIN LATERAL (SELECT coalesce(d.model,"
@@ -115,12 +112,31 @@ OMIT = Statement(
     ("text", "text[]", "text[]", "int4[]", "int4[]", "int4[]"),
 )
 COUNT_CALLS = Statement(
-    "INSERT INTO tq.model_call (document_id, purpose, model, calls, input_tokens, output_tokens, elapsed_ms)"
-    " SELECT d.id, c.purpose, c.model, c.calls, c.input_tokens, c.output_tokens, c.elapsed_ms"
-    " FROM unnest($1::text[], $2::text[], $3::text[], $4::int[], $5::bigint[], $6::bigint[], $7::float8[])"
-    " AS c (document_id, purpose, model, calls, input_tokens, output_tokens, elapsed_ms)"
+    "INSERT INTO tq.model_call (document_id, purpose, model, calls, input_tokens, output_tokens, elapsed_ms,"
+    " cached_tokens, cost)"
+    " SELECT d.id, c.purpose, c.model, c.calls, c.input_tokens, c.output_tokens, c.elapsed_ms, c.cached_tokens, c.cost"
+    " FROM unnest($1::text[], $2::text[], $3::text[], $4::int[], $5::bigint[], $6::bigint[], $7::float8[],"
+    " $8::bigint[], $9::float8[])"
+    " AS c (document_id, purpose, model, calls, input_tokens, output_tokens, elapsed_ms, cached_tokens, cost)"
     " JOIN tq.document AS d ON d.id = c.document_id::uuid",
-    ("text[]", "text[]", "text[]", "int4[]", "int8[]", "int8[]", "float8[]"),
+    ("text[]", "text[]", "text[]", "int4[]", "int8[]", "int8[]", "float8[]", "int8[]", "float8[]"),
+)
+# What documents may cost (the strategy `default`), and what they have cost since their ingest began.
+BUDGETS = Statement(
+    "SELECT d.id::text AS id, s.document_calls AS calls, s.document_tokens AS tokens, s.document_cost::float8 AS cost,"
+    " coalesce(sum(c.calls), 0)::int AS spent_calls,"
+    " coalesce(sum(c.input_tokens + c.output_tokens), 0)::bigint AS spent_tokens,"
+    " coalesce(sum(c.cost), 0)::float8 AS spent_cost"
+    " FROM tq.document AS d CROSS JOIN tq.strategy AS s"
+    " LEFT JOIN tq.model_call AS c ON c.document_id = d.id AND c.query_id IS NULL AND c.called_at >= d.started_at"
+    " WHERE d.id = ANY ($1::uuid[]) AND s.name = 'default'"
+    " AND (s.document_calls IS NOT NULL OR s.document_tokens IS NOT NULL OR s.document_cost IS NOT NULL)"
+    " GROUP BY d.id, s.name",
+    ("text[]",),
+)
+
+LOADED = Statement(
+    "SELECT d.id::text AS id, d.line_count FROM tq_private.resolve_document($1) AS d", ("text",)
 )
 
 # ---------------------------------------------------------------- convert

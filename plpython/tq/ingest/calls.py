@@ -37,6 +37,7 @@ class Usage:
     output_tokens: int = 0
     elapsed_ms: float = 0.0
     cached_tokens: int = 0
+    cost: float = 0.0
 
 
 @dataclass(slots=True)

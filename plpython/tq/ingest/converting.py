@@ -45,9 +45,8 @@ def convert(
     session: Session, message: Message, document: Document, command: Command = installed_converter
 ) -> None:
     """The whole step. Raises Superseded when the document is no longer ours, TqError when it cannot be converted."""
-    model = document.need_model()
-    started_at = _start(session, document.id, model)
-    writer = _Writer(session, document.id, started_at, model)
+    started_at = _start(session, document.id, document.model or document.need_model())
+    writer = _Writer(session, document.id, started_at, document.need_model("mark"))
     seconds = session.settings.convert_seconds + SECONDS_PER_MB * (document.bytes >> 20)
     memory = session.settings.convert_memory_mb
     argv = command(document.name, document.media_type, memory, seconds)

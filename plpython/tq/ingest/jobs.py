@@ -16,11 +16,12 @@ from tq.ingest.messages import MODEL, Message, body
 from tq.ingest.state import Document, Session
 from tq.ingest.steps import send_next_level
 from tq.ingest.summary import Summary, bullet_items, extract, leaf_items, summarise
-from tq.ingest.windows import shown_chars
+from tq.ingest.windows import NUMBER_CHARS, shown_chars
 from tq.model.limits import Model
 from tq.model.tasks import Item, Line
 
 WHOLE = 2**31 - 1
+BUDGET_UNIT = {"calls": "calls", "tokens": "tokens", "cost": "in money"}
 STATUS = {"mark": "marking", "summarise": "summarising", "rollup": "building"}
 
 
@@ -34,6 +35,7 @@ class Job:
     asking: Asking
     fall_back: Callable[[str], Any]
     depth: int | None = None
+    chars: int = 0  # of what the model is shown
     result: Any = None
     usage: Usage | None = None
 
@@ -52,12 +54,42 @@ def prepare(session: Session, messages: Sequence[Message], documents: dict[str, 
         document = documents.get(document_id)
         if document is None or document.status != STATUS[step]:
             continue
-        model = document.need_model()
+        model = document.need_model("mark" if step == "mark" else "summarise")
         if step == "mark":
-            found += _marks(session, group, document, model)
+            jobs = _marks(session, group, document, model)
         else:
-            found += _summaries(session, group, document, model)
+            jobs = _summaries(session, group, document, model)
+        # A model that computes costs nothing, whatever the budget.
+        found += jobs if model.computes else _within_budget(session, document_id, jobs)
     return found
+
+
+def _within_budget(session: Session, document_id: str, jobs: list[Job]) -> list[Job]:
+    """The jobs, those beyond the document's budget without the model: each is reckoned with the call it is about to
+    make, so that a batch does not overshoot."""
+    rows = session.db.fetch(sql.BUDGETS, [document_id])
+    if not rows:
+        return jobs
+    budget = rows[0]
+    calls, tokens, cost = budget["spent_calls"], budget["spent_tokens"], budget["spent_cost"]
+    for job in jobs:
+        sent = job.model.tokens(job.chars)
+        calls += 1
+        tokens += sent + job.model.summary_tokens
+        cost += job.model.cost(sent, job.model.summary_tokens)
+        for name, value in (("calls", calls), ("tokens", tokens), ("cost", cost)):
+            if budget[name] is not None and value > budget[name]:
+                reason = f"the document's budget of {budget[name]:g} {BUDGET_UNIT[name]} is spent"
+                job.asking.close()
+                job.asking = _without_model(job.fall_back(reason))
+                break
+    return jobs
+
+
+def _without_model(result: Any) -> Asking:
+    """A job that is done already."""
+    yield from ()
+    return result
 
 
 def _ranges(wanted: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -104,8 +136,10 @@ def _marks(session: Session, messages: Sequence[Message], document: Document, mo
     jobs: list[Job] = []
     for message in due:
         current = of(message.window)
-        asking = mark(of(message.window - 1), current, of(message.window + 1), document.language)
-        jobs.append(Job(message, document, model, asking, partial(by_headings, current)))
+        around = (of(message.window - 1), current, of(message.window + 1))
+        asking = mark(*around, document.language, model)
+        chars = sum(len(line.text) + NUMBER_CHARS for lines_of in around for line in lines_of)
+        jobs.append(Job(message, document, model, asking, partial(by_headings, current), chars=chars))
     return jobs
 
 
@@ -142,6 +176,7 @@ def _summaries(session: Session, messages: Sequence[Message], document: Document
                 asking,
                 partial(extract, shown_items, model.fit),
                 node["depth"],
+                sum(len(item.text) + NUMBER_CHARS for item in shown_items),
             )
         )
     return jobs
@@ -259,6 +294,10 @@ def _count(session: Session, jobs: Sequence[Job]) -> None:
             total.input_tokens += job.usage.input_tokens
             total.output_tokens += job.usage.output_tokens
             total.elapsed_ms += job.usage.elapsed_ms
+            total.cached_tokens += job.usage.cached_tokens
+            total.cost += job.model.cost(
+                job.usage.input_tokens, job.usage.output_tokens, job.usage.cached_tokens
+            )
     if totals:
         keys = list(totals)
         session.db.fetch(
@@ -268,4 +307,6 @@ def _count(session: Session, jobs: Sequence[Job]) -> None:
             [totals[key].input_tokens for key in keys],
             [totals[key].output_tokens for key in keys],
             [totals[key].elapsed_ms for key in keys],
+            [totals[key].cached_tokens for key in keys],
+            [totals[key].cost for key in keys],
         )

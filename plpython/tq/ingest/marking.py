@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tq.ingest.calls import Asking, ask_one
 from tq.ingest.cut import Boundary
+from tq.ingest.windows import NUMBER_CHARS
+from tq.model.limits import Model
 from tq.model.tasks import Line, Mark, MarkReply
 from tq.text.facts import missing_facts
 
@@ -20,12 +22,24 @@ class Marked:
 
 
 def mark(
-    previous: Sequence[Line], current: Sequence[Line], following: Sequence[Line], language: str
+    previous: Sequence[Line],
+    current: Sequence[Line],
+    following: Sequence[Line],
+    language: str,
+    model: Model | None = None,
 ) -> Asking:
-    """A job that returns Marked."""
-    reply: MarkReply = yield from ask_one(
-        lambda rejected: Mark(previous, current, following, language=language, rejected=rejected)
-    )
+    """A job that returns Marked. Where the windows were cut for a larger model, the ends far from the current window are
+    not shown."""
+    most = model.fit.boundaries if model else Mark.max_boundaries
+    room = model.input_chars if model else None
+
+    def task(rejected: tuple[str, ...]) -> Mark:
+        return fitting(
+            Mark(previous, current, following, language=language, rejected=rejected, max_boundaries=most),
+            room,
+        )
+
+    reply: MarkReply = yield from ask_one(task)
     texts = {line.number: line.text for line in current}
     found: dict[int, Boundary] = {}
     for boundary in reply.boundaries:
@@ -34,6 +48,31 @@ def mark(
             Boundary(boundary.line, _title(boundary.title, boundary.line, texts), boundary.level),
         )
     return Marked(sorted(found.values(), key=lambda boundary: boundary.line_no))
+
+
+def fitting(task: Mark, room: int | None) -> Mark:
+    """The task with as much of the neighbours as fits the model's input."""
+    while room is not None and (over := len(task.prompt()) - room) > 0 and (task.previous or task.following):
+        # The farther end of the longer neighbour goes first.
+        before, after = (sum(map(_size, lines)) for lines in (task.previous, task.following))
+        if before > after:
+            task = replace(task, previous=_shorter(task.previous, over))
+        else:
+            task = replace(task, following=_shorter(task.following[::-1], over)[::-1])
+    return task
+
+
+def _size(line: Line) -> int:
+    return len(line.text) + NUMBER_CHARS
+
+
+def _shorter(lines: Sequence[Line], over: int) -> Sequence[Line]:
+    """Without its first lines, at least `over` characters of them or all."""
+    for at, line in enumerate(lines):
+        if over <= 0:
+            return lines[at:]
+        over -= _size(line)
+    return ()
 
 
 def by_headings(current: Sequence[Line], reason: str) -> Marked:

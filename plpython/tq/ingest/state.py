@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from tq.database import ingest as sql
 from tq.database.connection import Database, Row
+from tq.database.models import by_purpose, model_of
 from tq.errors import TqError
 from tq.ingest.cut import Note
 from tq.model.limits import Model
@@ -29,38 +31,28 @@ class Document:
     bytes: int
     wanted: str | None  # the model it names, or the setting's
     model: Model | None
+    purposes: Mapping[str, Model | str] = field(
+        default_factory=dict
+    )  # models that a setting names for one purpose
 
     @classmethod
-    def of(cls, row: Row) -> Document:
-        model = None
-        if row["model"] is not None:
-            model = Model(
-                name=row["model"],
-                driver=row["driver"],
-                input_tokens=row["input_tokens"],
-                output_tokens=row["output_tokens"],
-                chars_per_token=float(row["chars_per_token"]),
-                windows_per_call=row["windows_per_call"],
-                summary_tokens=row["summary_tokens"],
-                concurrency=row["concurrency"],
-                timeout_seconds=row["timeout_seconds"],
-                delay_ms=row["delay_ms"],
-            )
+    def of(cls, row: Row, purposes: Mapping[str, Model | str] = MappingProxyType({})) -> Document:
         return cls(
             row["id"], row["name"], row["status"], row["language"] or "none", row["line_count"] or 0, row["media_type"],
-            row["bytes"], row["wanted"], model,
+            row["bytes"], row["wanted"], model_of(row), purposes,
         )  # fmt: skip
 
-    def need_model(self) -> Model:
-        """Its model, or TQ020."""
-        if self.model is None:
+    def need_model(self, purpose: str = "summarise") -> Model:
+        """Its model for a purpose, or TQ020."""
+        found = self.purposes.get(purpose, self.model)
+        if not isinstance(found, Model):
             raise TqError(
                 "TQ020",
                 "model not found",
-                f"there is no row {self.wanted!r} in tq.model",
+                f"there is no row {found or self.wanted!r} in tq.model",
                 "Set the setting model, or the document's model, to the name of a row of tq.model; then tq.retry.",
             )
-        return self.model
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +75,18 @@ class Session:
     db: Database
     beat: Callable[[], None]  # at least every 100 ms of waiting or computing, with no transaction open
     settings: Settings = field(default_factory=Settings)
+    purposes: Mapping[str, Model | str] = field(default_factory=dict)
+
+    def load(self) -> None:
+        """Settings, and the models of single purposes."""
+        self.settings = Settings.load(self.db)
+        self.purposes = by_purpose(self.db)
 
     def documents(self, ids: Iterable[str]) -> dict[str, Document]:
-        return {row["id"]: Document.of(row) for row in self.db.fetch(sql.DOCUMENTS, sorted(set(ids)))}
+        return {
+            row["id"]: Document.of(row, self.purposes)
+            for row in self.db.fetch(sql.DOCUMENTS, sorted(set(ids)))
+        }
 
     def lock(self, ids: Iterable[str]) -> dict[str, Row]:
         """Status and start of the documents that still exist, held until the end of the transaction."""

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 
 from tq.database import ingest as sql
+from tq.database import models
 from tq.database.connection import Database
 from tq.errors import TqError
 from tq.ingest import jobs as steps_of_model
@@ -17,7 +18,7 @@ from tq.ingest.calls import Pool
 from tq.ingest.converting import Command, convert, installed_converter
 from tq.ingest.jobs import Job
 from tq.ingest.messages import CONVERT, DEAD, MODEL, Failure, Malformed, Message, backoff, buried, parse
-from tq.ingest.state import Document, Session, Settings, Superseded
+from tq.ingest.state import Document, Session, Superseded
 from tq.ingest.steps import build_document, cut_document, finish_document, resume_document
 from tq.model.driver import Driver, open_driver
 from tq.model.limits import Model
@@ -68,6 +69,7 @@ class Worker:
         self._driver_of = driver_of
         self._drivers: dict[Model, Driver] = {}
         self._stopped = stopped
+        self._memory = models.IngestMemory(db)
         self._held: dict[tuple[str, int], Message] = {}  # read and not ended: kept hidden by the beat
         self._backlog: list[Message] = []  # of tq_model, read while other calls were in flight
         self._last_beat = self._last_hide = 0.0
@@ -82,7 +84,8 @@ class Worker:
         self._deadline = time.monotonic() + seconds
         self._latest = self._deadline + GRACE_SECONDS
         self._last_beat = self._last_hide = time.monotonic()
-        self._session.settings = Settings.load(self._db)
+        self._session.load()
+        self._db.fetch(models.DROP_OLD)
         self._db.commit()
         while self._in_time():
             before = self.done
@@ -238,7 +241,8 @@ class Worker:
             for job in jobs:
                 self._failed(job.message, error)
             return
-        pool = Pool(driver, model.concurrency, self._beat_or_late)
+        gate = models.gate_of(self._db, model, self._db.commit)
+        pool = Pool(driver, model.concurrency, self._beat_or_late, gate, self._memory)
         running: dict[int, Job] = {}
         waiting = list(jobs)
 
@@ -274,8 +278,11 @@ class Worker:
                         waiting += self._more(model, model.concurrency - pool.in_flight)
                     fill()
         except _Late:
+            pool.close()
             self._write(done)
             self._release([job.message for job in (*running.values(), *waiting)])
+        finally:
+            pool.close()
 
     def _beat_or_late(self) -> None:
         self._beat()
@@ -293,10 +300,19 @@ class Worker:
             message
             for message in messages
             if message.step not in SINGLE
-            and ((document := documents.get(message.document_id)) is None or document.model == model)
+            and (
+                (document := documents.get(message.document_id)) is None
+                or self._is_for(message, document, model)
+            )
         ]
         self._backlog = [message for message in messages if message not in fitting]
         return self._prepare(fitting, documents)
+
+    @staticmethod
+    def _is_for(message: Message, document: Document, model: Model) -> bool:
+        return (
+            document.purposes.get("mark" if message.step == "mark" else "summarise", document.model) == model
+        )
 
     def _driver(self, model: Model) -> Driver:
         if model not in self._drivers:
@@ -306,6 +322,7 @@ class Worker:
     def _write(self, jobs: Sequence[Job]) -> None:
         if not jobs:
             return
+        self._memory.flush()
         try:
             steps_of_model.write(self._session, jobs)
         except Exception as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import queue
 import random
 import signal
@@ -281,7 +282,8 @@ class Calls:
                 if (abort := getattr(lane.driver, "abort", None)) is not None:
                     abort()
                 if lane.gate is not None:
-                    lane.gate.give(flying)
+                    with contextlib.suppress(Exception):  # a lost connection has given them back
+                        lane.gate.give(flying)
 
     def _left(self) -> bool:
         return bool(self._ready) or any(lane.waiting or lane.flying for lane in self._lanes)

@@ -10,6 +10,7 @@ OUTPUT_FRAME = 64  # tokens of a reply that are neither bullets, boundaries nor 
 JSON_CHARS_PER_TOKEN = 3.0
 BOUNDARY_CHARS = 160  # of a boundary with its title, as JSON
 QUOTE_FRAME = 32
+CHILD_FRAME = 314  # characters of a child beside its first bullet, in a prompt
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,11 +86,17 @@ class Fit:
             leaf_max_chars=leaf,
             leaf_min_chars=leaf // 6,
             piece_chars=leaf,
-            fan_out=max(4, min(len(LETTERS), (usable - summary) // (bullet + 160))),
+            fan_out=max(4, min(len(LETTERS), _fan_out(model, usable, summary, bullet))),
             bullets=bullets,
             bullet_chars=bullet,
             **_reply(model),
         )
+
+
+def _fan_out(model: Model, usable: int, summary: int, bullet: int) -> int:
+    if model.computes:
+        return (usable - summary) // (bullet + 160)
+    return usable // 2 // (bullet + CHILD_FRAME)  # the bullets have the other half
 
 
 def _reply(model: Model) -> dict[str, int]:

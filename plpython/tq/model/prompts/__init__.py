@@ -27,8 +27,6 @@ AGAIN_CHARS = 40 + REASONS * (REASON_CHARS + 5)  # what they take in a prompt
 TERMS = 6  # of a child's scent
 TERM_CHARS = 24
 TITLE_CHARS = 120
-ITEM_FRAME = 16  # characters of an item beside its text
-CHILD_FRAME = 120 + TERMS * (TERM_CHARS + 10)  # of a child beside its first bullet
 
 
 @cache
@@ -69,7 +67,9 @@ def _listed(texts: Iterable[str]) -> str:
 
 
 def _lines(lines: Sequence[Line]) -> str:
-    return "\n".join(f"  {line.number} | {plain(line.text)}" for line in lines) or "  (none)"
+    """Lines with something on them; a blank one is seen by the number that is left out."""
+    shown = (f"  {line.number} | {plain(line.text)}" for line in lines if line.text.strip())
+    return "\n".join(shown) or "  (none)"
 
 
 def _items(shown: Sequence[Item], bullets: bool) -> str:
@@ -159,17 +159,18 @@ def _open(letters: Sequence[str]) -> str:
 
 
 def _children(children: Sequence[Child]) -> str:
-    return "CHILDREN\n" + "\n".join(map(_child, children)) + "\n\n" if children else ""
+    return "CHILDREN\n" + "\n".join(map(child, children)) + "\n\n" if children else ""
 
 
-def _child(child: Child) -> str:
+def child(one: Child) -> str:
+    """A child's line, at most tq.model.limits.CHILD_FRAME characters beside its bullet."""
     scent = ""
-    if child.lines_hit:
-        strongest = sorted(child.terms_hit.items(), key=lambda pair: (-pair[1], pair[0]))[:TERMS]
+    if one.lines_hit:
+        strongest = sorted(one.terms_hit.items(), key=lambda pair: (-pair[1], pair[0]))[:TERMS]
         hits = ", ".join(f"{plain(term)[:TERM_CHARS]} {count}" for term, count in strongest)
-        scent = f" · {child.lines_hit} lines hold terms of the query ({hits})"
-    where = f"lines {child.line_start}–{child.line_end}"
-    return f"  [{child.letter}] {child.node_id} · {where} · {plain(child.first_bullet)}{scent}"
+        scent = f" · {one.lines_hit} lines hold terms of the query ({hits})"
+    where = f"lines {one.line_start}–{one.line_end}"
+    return f"  [{one.letter}] {one.node_id} · {where} · {plain(one.first_bullet)}{scent}"
 
 
 def compare(task: Compare) -> tuple[str, str]:

@@ -1,0 +1,66 @@
+-- What follows from a model's row, and what ingest will cost with it.
+
+CREATE OR REPLACE FUNCTION tq_private.fit_of(model text) RETURNS jsonb
+LANGUAGE plpython3u STABLE PARALLEL UNSAFE SET search_path = pg_catalog, tq, pg_temp AS $$
+from tq import entry
+return entry.fit_of(plpy, model)
+$$;
+COMMENT ON FUNCTION tq_private.fit_of IS 'Sizes that follow from a row of tq.model: [{"name", "value", "unit", "meaning"}, ...].';
+
+CREATE OR REPLACE FUNCTION tq_private.estimate_of(doc text, content bytea, model text) RETURNS jsonb
+LANGUAGE plpython3u STABLE PARALLEL UNSAFE SET search_path = pg_catalog, tq, pg_temp AS $$
+from tq import entry
+return entry.estimate_of(plpy, doc, content, model)
+$$;
+COMMENT ON FUNCTION tq_private.estimate_of IS 'What ingest will cost, by purpose: [{"purpose", "calls", "input_tokens", ...}, ...].';
+
+CREATE OR REPLACE FUNCTION tq.fit(model text) RETURNS TABLE (name text, value bigint, unit text, meaning text)
+LANGUAGE plpgsql STABLE PARALLEL UNSAFE SET search_path = pg_catalog, tq, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    found jsonb;
+    state text;
+    message text;
+    detail text;
+    hint text;
+BEGIN
+    BEGIN
+        found := tq_private.fit_of("fit".model);
+    EXCEPTION WHEN OTHERS THEN
+        GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE, message = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL,
+                                hint = PG_EXCEPTION_HINT;
+        PERFORM tq_private.raise_plain(state, message, detail, hint);
+    END;
+    RETURN QUERY SELECT f.name, f.value, f.unit, f.meaning
+    FROM jsonb_to_recordset(found) AS f (name text, value bigint, unit text, meaning text);
+END $$;
+COMMENT ON FUNCTION tq.fit IS
+'What follows from a model''s row: window, leaf, fan-out, bullets, quotes.
+model: a row of tq.model. All sizes of ingest and asking derive from its limits and from nothing else.';
+
+CREATE OR REPLACE FUNCTION tq.estimate(doc text DEFAULT NULL, content bytea DEFAULT NULL, model text DEFAULT NULL)
+RETURNS TABLE (purpose text, calls bigint, input_tokens bigint, output_tokens bigint, cost numeric, pages numeric)
+LANGUAGE plpgsql STABLE PARALLEL UNSAFE SET search_path = pg_catalog, tq, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    found jsonb;
+    state text;
+    message text;
+    detail text;
+    hint text;
+BEGIN
+    BEGIN
+        found := tq_private.estimate_of("estimate".doc, "estimate".content, "estimate".model);
+    EXCEPTION WHEN query_canceled OR OTHERS THEN
+        GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE, message = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL,
+                                hint = PG_EXCEPTION_HINT;
+        PERFORM tq_private.raise_plain(state, message, detail, hint);
+    END;
+    RETURN QUERY SELECT f.purpose, f.calls, f.input_tokens, f.output_tokens, f.cost, f.pages
+    FROM jsonb_to_recordset(found) AS f (
+        purpose text, calls bigint, input_tokens bigint, output_tokens bigint, cost numeric, pages numeric);
+END $$;
+COMMENT ON FUNCTION tq.estimate IS
+'What ingest of a document will cost with a model, before it is paid.
+doc: a loaded document whose lines are there; or content: the bytes of a text. model: a row of tq.model, or NULL for the
+setting model. One row a purpose and one for all; pages are of 500 tokens.';
