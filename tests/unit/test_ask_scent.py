@@ -60,12 +60,12 @@ def test_common_terms_in_a_million_lines() -> None:
     }
     idf = dict.fromkeys(postings, 1.0)
     scent = Scent(postings, idf, size)
-    started = time.perf_counter()
+    started = time.process_time()
     lines, counts, peak = scent.child(1, size)
-    assert time.perf_counter() - started < 1
+    assert time.process_time() - started < 1
     assert counts["t2"] <= lines <= size
     assert 0 < peak <= 1
-    started = time.perf_counter()
+    started = time.process_time()
     for child in range(200):
         scent.child(1 + child * 5000, 5000 + child * 5000)
-    assert (time.perf_counter() - started) / 200 < 0.002  # 0.15 ms is aimed at; shared machines are slow
+    assert (time.process_time() - started) / 200 < 0.002  # 0.15 ms is aimed at; shared machines are slow

@@ -46,7 +46,7 @@ TOLD = {
     "eml_uuencode_word.eml": ("attachment", 1),
 }
 
-pytestmark = pytest.mark.skipif(not INDEX.is_file(), reason=f"no folder of real files at {FOLDER}")
+pytestmark = pytest.mark.skipif(not INDEX.is_file(), reason="no real files: TQ_FORMATS names their folder")
 
 
 def cases() -> list[dict[str, str]]:

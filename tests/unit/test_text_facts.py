@@ -94,6 +94,6 @@ def test_never_raises(bullet: str, lines: str) -> None:
 
 def test_a_question_of_100000_characters() -> None:
     text = "What does Dr. Anna Smith of Acme Corp. say on 12 March 2024 about EX-10.1 and $5.20? " * 1200
-    started = time.perf_counter()
+    started = time.process_time()
     assert missing_facts(text, text) == []
-    assert time.perf_counter() - started < 5
+    assert time.process_time() - started < 5

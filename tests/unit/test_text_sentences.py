@@ -73,7 +73,7 @@ def test_pieces_refuse_no_room() -> None:
 @pytest.mark.parametrize("unit", ["x", "a ", "a. ", "A.", ", ", ".", "”"])
 def test_a_line_of_megabytes(unit: str) -> None:
     text = unit * (2_000_000 // len(unit))
-    started = time.perf_counter()
+    started = time.process_time()
     assert all(end - start <= MAX_SENTENCE for start, end in sentences(text))
     assert pieces(text, 4000)[-1][1] == len(text)
-    assert time.perf_counter() - started < 10
+    assert time.process_time() - started < 10

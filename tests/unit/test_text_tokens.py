@@ -116,9 +116,9 @@ def test_case_does_not_matter(text: str) -> None:
 
 @pytest.mark.parametrize("unit", ["x", "中", "-a", "a'", "1,"])
 def test_a_line_of_a_million_characters_is_read(unit: str) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     assert all(len(term) <= MAX_TERM for term in terms(unit * (1_000_000 // len(unit)), "english"))
-    assert time.perf_counter() - started < 5
+    assert time.process_time() - started < 5
 
 
 @pytest.mark.parametrize(
