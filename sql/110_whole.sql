@@ -215,6 +215,23 @@ BEGIN
     DELETE FROM tq_private.touched WHERE document_id = NEW.document_id AND xid = NEW.xid RETURNING * INTO t;
     IF FOUND THEN
         PERFORM tq_private.verify_document(t.document_id, t.first_new_line, t.lines, t.windows, t.nodes);
+    ELSE
+        -- The note is gone, by whatever hand: then all of the document is looked at.
+        PERFORM tq_private.verify_document(NEW.document_id, NULL, TRUE, TRUE, TRUE);
+    END IF;
+    RETURN NULL;
+END $$;
+
+CREATE OR REPLACE FUNCTION tq_private.refuse_by_hand() RETURNS trigger
+LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    -- The notes are written by triggers on lines, windows and nodes, and deleted by the check at COMMIT: never by a
+    -- statement of somebody's own, which stands at depth 1.
+    IF pg_trigger_depth() < 2 THEN
+        RAISE EXCEPTION USING ERRCODE = '55000', SCHEMA = TG_TABLE_SCHEMA, TABLE = TG_TABLE_NAME,
+            MESSAGE = format('%s cannot be changed by hand', TG_TABLE_NAME),
+            DETAIL = 'It says which documents are checked at COMMIT.',
+            HINT = 'Change lines, windows and nodes; what they need is noted by itself.';
     END IF;
     RETURN NULL;
 END $$;
@@ -272,6 +289,9 @@ BEGIN
         EXECUTE format('CREATE OR REPLACE TRIGGER %1$s_no_truncate BEFORE TRUNCATE ON tq.%1$s
                         FOR EACH STATEMENT EXECUTE FUNCTION tq_private.refuse_truncate()', t);
     END LOOP;
+
+    CREATE OR REPLACE TRIGGER touched_not_by_hand BEFORE UPDATE OR DELETE OR TRUNCATE ON tq_private.touched
+        FOR EACH STATEMENT EXECUTE FUNCTION tq_private.refuse_by_hand();
 
     CREATE OR REPLACE TRIGGER document_touch_insert AFTER INSERT ON tq.document FOR EACH ROW
         WHEN (NEW.status = 'ready' OR NEW.line_count IS NOT NULL) EXECUTE FUNCTION tq_private.touch_document();

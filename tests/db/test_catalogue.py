@@ -151,6 +151,7 @@ INTERNAL = {
     "check_touched",
     "drop_blobs",
     "drop_messages",
+    "refuse_by_hand",
     "refuse_truncate",
     "touch",
     "touch_document",

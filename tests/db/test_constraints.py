@@ -291,6 +291,12 @@ def names(tree: Tree) -> dict[str, uuid.UUID]:
     }
 
 
+def transact(db: Connection, statements: list[str], tree: Tree) -> None:
+    with db.transaction():
+        for statement in statements:
+            db.execute(statement, names(tree))
+
+
 def state(db: Connection, doc: uuid.UUID) -> Any:
     return db.execute(
         "SELECT (SELECT count(*) FROM tq.line WHERE document_id = %(d)s), (SELECT array_agg(n ORDER BY n.id)::text"
@@ -330,6 +336,44 @@ def test_truncate_is_refused(db: Connection, tree: Tree, table: str, role: str) 
     db.execute(f"SET session_replication_role = {role}")
     with pytest.raises(errors.ObjectNotInPrerequisiteState, match="cannot be truncated"):
         db.execute(f"TRUNCATE tq.{table} CASCADE")
+
+
+@pytest.mark.parametrize("replica", [False, True], ids=["origin", "replica"])
+@pytest.mark.parametrize(
+    "by_hand",
+    [
+        "DELETE FROM tq_private.touched",
+        "UPDATE tq_private.touched SET lines = FALSE, nodes = FALSE, windows = FALSE, first_new_line = NULL",
+        "UPDATE tq_private.touched SET document_id = gen_random_uuid()",
+        "TRUNCATE tq_private.touched",
+        "WITH gone AS (DELETE FROM tq_private.touched RETURNING 1) SELECT count(*) FROM gone",
+        "MERGE INTO tq_private.touched USING (SELECT 1) AS one ON TRUE WHEN MATCHED THEN DELETE",
+    ],
+)
+def test_the_notes_of_what_was_touched_cannot_be_changed(
+    db: Connection, tree: Tree, by_hand: str, replica: bool
+) -> None:
+    before = state(db, tree.doc)
+    statements = ["DELETE FROM tq.node WHERE id = %(leaf2)s", by_hand]
+    if replica:
+        statements.insert(0, "SET LOCAL session_replication_role = replica")
+    with pytest.raises(psycopg.Error) as refused:
+        transact(db, statements, tree)
+    assert refused.value.sqlstate in ("55000", "55006")  # TRUNCATE meets the pending check first
+    assert state(db, tree.doc) == before
+
+
+def test_a_note_that_is_gone_means_that_all_is_checked(db: Connection, tree: Tree) -> None:
+    before = state(db, tree.doc)
+    statements = [
+        "ALTER TABLE tq_private.touched DISABLE TRIGGER touched_not_by_hand",
+        "DELETE FROM tq.node WHERE id = %(leaf2)s",
+        "DELETE FROM tq_private.touched",
+    ]
+    with pytest.raises(errors.CheckViolation) as refused:
+        transact(db, statements, tree)
+    assert refused.value.diag.constraint_name == "node_leaves_cover"
+    assert state(db, tree.doc) == before
 
 
 def test_every_guard_fires_always(db: Connection) -> None:
