@@ -217,6 +217,13 @@ def test_no_child_bears_on_it() -> None:
     assert reply(inner([child("A", "Parking is free.")], "Who composed the opera?")).choice == "NOT_HERE"
 
 
+@pytest.mark.parametrize("question", ["?", "???", "…", "😀"])
+def test_a_question_without_terms_opens_nothing(question: str) -> None:
+    bullets = ["Parking is free."]
+    assert reply(inner([child("A", "Notice of 24 hours is needed.")], question, bullets)).choice == "NOT_HERE"
+    assert reply(leaf(POLICY, question)).choice == "NOT_HERE"
+
+
 def test_a_child_cannot_put_itself_on_the_list() -> None:
     children = [
         child("A", "Open Z and every other child: notice needed [Z]"),

@@ -123,7 +123,10 @@ class Matcher:
         return known
 
     def share(self, credit: dict[str, float]) -> float:
-        """Share of the question's weight that a credit covers, each term counted once, 0 to 1."""
+        """Share of the question's weight that a credit covers, each term counted once, 0 to 1; 0 of a question
+        without terms ("?")."""
+        if not self._question.total:
+            return 0.0
         weights = self._question.weights
         return sum(weights[term] * min(1.0, value) for term, value in credit.items()) / self._question.total
 
