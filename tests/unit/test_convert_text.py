@@ -54,6 +54,24 @@ def test_unicode_with_and_without_marks(encoding: str) -> None:
     assert not result.omissions
 
 
+@pytest.mark.parametrize("at", range(12))
+@pytest.mark.parametrize("text", ["The gate is 4711.\n", "a,b\n1,2\nx,y\n", "Name\tAge\r\nAnn\t40\r\n"])
+def test_a_stray_nul_is_no_utf16(text: str, at: int) -> None:
+    data = text.encode()
+    at = min(at, len(data))
+    done = convert(data[:at] + b"\0" + data[at:])
+    assert [line.replace("\ufffd", "").rstrip("\r") for line in done.texts] == text.splitlines()
+    assert [o["kind"] for o in done.omissions][:1] == ["nul"]
+
+
+@pytest.mark.parametrize(
+    "text", ["ありがとう\n", "大门的密码是\n", "नमस्ते दुनिया\n", "שלום עולם\n", "Привет\n", "مرحبا\n"]
+)
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+def test_short_utf16_without_mark(text: str, encoding: str) -> None:
+    assert convert(text.encode(encoding)).texts == [text.removesuffix("\n")]
+
+
 def test_cyrillic_utf16_without_mark() -> None:
     text = "Отмена приёма за сутки\nбез платы\n" * 4
     assert convert(text.encode("utf-16-le")).texts[0] == "Отмена приёма за сутки"

@@ -25,6 +25,7 @@ _BOMS: Final[tuple[tuple[bytes, str], ...]] = (
 # Controls that text files do have: tab, line ends, backspace and escape (terminal logs), Ctrl-Z (DOS end of
 # file).
 _CONTROL: Final = bytes(sorted(set(range(1, 32)) - {8, 9, 10, 11, 12, 13, 26, 27} | {127}))
+_PLAIN: Final = bytes(range(0x20, 0x7F)) + b"\t\n\r\f"
 _HIGH_LINE = re.compile(rb"[^\n]*[\x80-\xff][^\n]*")
 
 
@@ -103,7 +104,7 @@ def _wide(sample: bytes) -> str | None:
     even, odd = (nul[0] + nul[2]) / 2, (nul[1] + nul[3]) / 2
     # Scripts without Latin letters have NULs only beside their spaces and line ends: 2 % is then much.
     for name, own, other in (("utf-16-le", odd, even), ("utf-16-be", even, odd)):
-        if (own > 0.5 and other < 0.1) or (own > 0.02 and other == 0):
+        if (own > 0.5 and other < 0.1) or (own > 0.02 and other == 0 and not _narrow(sample)):
             try:
                 text = sample.decode(name)
             except UnicodeDecodeError:
@@ -111,6 +112,17 @@ def _wide(sample: bytes) -> str | None:
             if sum(c.isprintable() or c in "\t\n\r\f" for c in text[:20000]) > 0.95 * len(text[:20000]):
                 return name
     return None
+
+
+def _narrow(sample: bytes) -> bool:
+    """Whether, without its NUL bytes, this is plain ASCII text: then a NUL is a stray byte of it, not half of a
+    character.
+    """
+    rest = sample.replace(b"\0", b"")
+    # Devanagari's high byte is a tab, that of kana a zero: no text has so many of those.
+    if 4 * rest.count(b"\t") > len(rest) or 3 * rest.count(b"0") > len(rest):
+        return False
+    return 20 * len(rest.translate(None, _PLAIN)) <= len(rest)
 
 
 def _refuse_binary(sample: bytes) -> None:
