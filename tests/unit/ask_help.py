@@ -190,6 +190,12 @@ class FakeDatabase:
             if part
         ]
 
+    def _text_lines(self, ids: list[str], sample: int) -> list[Row]:
+        return [
+            {"document": key, "held": sum(line != "" for line in self.documents[key].lines[:sample])}
+            for key in ids
+        ]
+
     def _roots(self, ids: list[str]) -> list[Row]:
         return [
             {"document": key, "depth": 0, **_columns(self.documents[key].children(None)[0])} for key in ids

@@ -69,3 +69,19 @@ def test_common_terms_in_a_million_lines() -> None:
     for child in range(200):
         scent.child(1 + child * 5000, 5000 + child * 5000)
     assert (time.process_time() - started) / 200 < 0.002  # 0.15 ms is aimed at; shared machines are slow
+
+
+def test_spots_are_apart_and_best_first() -> None:
+    scent = Scent({"a": [1, 2, 40, 80], "b": [2, 81]}, {"a": 1.0, "b": 3.0}, 100)
+    assert scent.spots(1, 100, 5) == [1.0, 1.0, 0.25]
+    assert scent.spots(1, 100, 1) == [1.0]
+    assert scent.spots(30, 60, 5) == [0.25]
+    assert scent.spots(90, 100, 5) == []
+
+
+@given(POSTINGS, st.integers(1, 60), st.integers(1, 60))
+def test_the_best_spot_is_the_peak(postings: dict[str, list[int]], a: int, b: int) -> None:
+    scent = Scent(postings, {term: 1.0 + place for place, term in enumerate("abcde")}, 60)
+    found = scent.spots(min(a, b), max(a, b), 8)
+    assert found == sorted(found, reverse=True)
+    assert (found or [0.0])[0] == pytest.approx(scent.child(min(a, b), max(a, b))[2])

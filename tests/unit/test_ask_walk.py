@@ -80,7 +80,7 @@ def test_a_read_costs_one_statement_and_a_document_one_for_its_terms() -> None:
     assert database.statements.count(asking.POSTINGS) == 1
     assert database.statements.count(asking.NODES) == 3
     assert database.statements.count(asking.LINES) == 1
-    assert len(database.statements) < 16
+    assert len(database.statements) < 17
 
 
 @pytest.mark.parametrize(
@@ -416,3 +416,65 @@ def test_a_model_that_is_down_is_the_callers_to_know() -> None:
     assert (row["what"], row["certainty"], row["rank"]) == (None, "failed", 1)
     assert "TQ102" in row["missing"]
     assert row["detail"]["error"]["sqlstate"] == "TQ102"
+
+
+# ------------------------------------------------------------------ how sure a model that computes is
+
+
+def sure(line: int, quote: str, fit: float, how_sure: float, *also: dict[str, Any]) -> dict[str, Any]:
+    return answer(quote, (line, quote)) | {"fit": fit, "sure": how_sure, "also": list(also)}
+
+
+def place(line: int, quote: str, fit: float, how_sure: float) -> dict[str, Any]:
+    found = sure(line, quote, fit, how_sure)
+    return {name: found[name] for name in ("what", "why", "how", "fit", "sure")}
+
+
+def test_several_places_of_one_leaf_are_several_answers_ranked_by_fit() -> None:
+    lines = ["Cancel by phone.", "Cancel by mail.", "Cancel in person."]
+    reply = sure(1, lines[0], 0.5, 1.0, place(3, lines[2], 0.9, 0.6))
+    rows = run(FakeDatabase(Document("a.md", lines)), only(by_line(), leaf=[reply]), "How to cancel?")[0][
+        "shown"
+    ]
+    assert [row["line_start"] for row in rows] == [3, 1]
+
+
+def test_weak_answers_alone_settle_nothing_and_are_told() -> None:
+    lines = ["Cancel by phone.", "Cancel by mail."]
+    reply = sure(1, lines[0], 0.5, 0.9, place(2, lines[1], 0.4, 0.8))
+    rows = run(FakeDatabase(Document("a.md", lines)), only(by_line(), leaf=[reply]), "How to cancel?")[0][
+        "shown"
+    ]
+    assert [row["certainty"] for row in rows] == ["unsettled"]
+    assert "only came near" in rows[0]["why"]
+
+
+def test_a_place_that_is_off_the_list_rejects_the_reply() -> None:
+    lines = ["Cancel by phone.", "Cancel by mail."]
+    bad = sure(1, lines[0], 0.5, 1.0, place(2, "Cancel by fax.", 0.9, 1.0))
+    good = sure(1, lines[0], 0.5, 1.0)
+    shown, driver = run(
+        FakeDatabase(Document("a.md", lines)), only(by_line(), leaf=[bad, good]), "How to cancel?"
+    )
+    assert [row["quote"] for row in shown["shown"]] == [lines[0]]
+    assert "character for character" in driver.of(Read)[1].rejected[0]
+
+
+def test_blank_lines_make_no_word_rare() -> None:
+    plain = Document("a.md", [*FILL[:30], NOTICE, *FILL[31:61]])
+    spaced = Document("a.md", [part for line in plain.lines for part in (line, "")])
+    rarities = []
+    for document in (plain, spaced):
+        _, driver = run(FakeDatabase(document), by_line("24 hours"), QUESTION)
+        rarities.append(driver.of(Read)[0].terms)
+    assert rarities[0] == pytest.approx(rarities[1])
+
+
+def test_routes_go_where_the_best_stretches_are() -> None:
+    lines = [*FILL[:40]]
+    for at in (2, 13, 25):
+        lines[at] = "The notice needed to cancel is told."
+    lines[33] = "Notice boards are cleaned."
+    _, driver = run(FakeDatabase(Document("a.md", lines), routes=3), by_line("told"), QUESTION)
+    leaves = [task.line_start for task in driver.of(Read) if task.is_leaf]
+    assert leaves == [1, 11, 26]

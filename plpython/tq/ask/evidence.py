@@ -8,17 +8,20 @@ from dataclasses import replace
 from tq.ask import words
 from tq.ask.records import Citation, Claim, Source, StoredLine, Subject, Visit
 from tq.model.limits import Fit
-from tq.model.tasks import Read, ReadReply
+from tq.model.tasks import AlsoReply, Read, ReadReply
 from tq.text.facts import missing_facts
 from tq.text.sentences import pieces
 from tq.text.tokens import terms
 
 MAX_QUOTED_LINES = 40  # of one claim
+SURE = (
+    1.0  # from here on a claim stands by itself; a model that does not say how sure it is means what it says
+)
 
 Stored = Mapping[tuple[str, int], StoredLine]
 
 
-def from_lines(visit: Visit, subject: Subject, reply: ReadReply) -> Claim:
+def from_lines(visit: Visit, subject: Subject, reply: AlsoReply) -> Claim:
     """A claim of a leaf: each quote stands in its line, which the task has checked."""
     quotes = sorted({(item.line, item.quote) for item in reply.how})
     return _claim(visit, subject, reply, join(visit, quotes[:MAX_QUOTED_LINES], "line"))
@@ -59,7 +62,7 @@ def from_bullets(
                 quotes[number] = text
             else:
                 quotes[number] = _nearest_piece(line.text, text, fit.piece_chars, language)
-    return _claim(visit, subject, reply, join(visit, sorted(quotes.items()), "bullet"))
+    return _claim(visit, subject, reply.answers[0], join(visit, sorted(quotes.items()), "bullet"))
 
 
 def _nearest_piece(line: str, bullet: str, size: int, language: str) -> str:
@@ -83,7 +86,7 @@ def join(visit: Visit, quotes: Sequence[tuple[int, str]], kind: str) -> list[Cit
     ]
 
 
-def _claim(visit: Visit, subject: Subject, reply: ReadReply, citations: list[Citation]) -> Claim:
+def _claim(visit: Visit, subject: Subject, reply: AlsoReply, citations: list[Citation]) -> Claim:
     source = visit.route.source
     quotes = "\n".join(citation.quote for citation in citations)
     what = words.clean(reply.what)
@@ -102,6 +105,7 @@ def _claim(visit: Visit, subject: Subject, reply: ReadReply, citations: list[Cit
         citations=citations,
         visits=[visit],
         fit=min(max(fit, 0.0), 1.0),
+        sure=SURE if reply.sure is None else reply.sure,
     )
 
 
@@ -111,6 +115,12 @@ def _fit(source: Source, subject: int, text: str) -> float:
     held = set(terms(text, source.language))
     total = sum(weights.values())
     return sum(weight for term, weight in weights.items() if term in held) / total if total else 0.0
+
+
+def standing(claims: Sequence[Claim]) -> list[Claim]:
+    """The claims of each subject that has one to be sure of; weaker ones alone settle nothing."""
+    settled = {claim.subject for claim in claims if claim.sure >= SURE}
+    return [claim for claim in claims if claim.subject in settled]
 
 
 def lines_of(claims: Iterable[Claim]) -> list[tuple[str, int]]:

@@ -411,7 +411,7 @@ class _Asking:
                     node.line_end,
                 )
             )
-        self._ranked = weigh.rank(weigh.merge(good), self._question.strategy)
+        self._ranked = weigh.rank(weigh.merge(evidence.standing(good)), self._question.strategy)
         if not self._comparing:
             return
         chosen, left = weigh.pairs(self._ranked)

@@ -205,6 +205,7 @@ class Claim:
     citations: list[Citation]
     visits: list[Visit]
     fit: float
+    sure: float = 1.0  # how much speaks for its being an answer at all; 1 is enough
     ranking: dict[str, float] = field(default_factory=dict)
     contradicts: list[Claim] = field(default_factory=list)
 

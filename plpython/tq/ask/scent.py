@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 
 STRETCH = 3
 """Adjacent lines within which terms count as standing together."""
+APART = 10
+"""Lines between two stretches that are likely to lie in different leaves."""
 
 _LOCAL = 160  # hits in a child up to which it is counted exactly, line by line
 _ANCHORS = 4_000  # lines looked at once a question in a document, from the rarest terms on
@@ -41,32 +43,61 @@ class Scent:
     def child(self, line_start: int, line_end: int) -> tuple[int, dict[str, int], float]:
         """Lines with any term, lines a term, and the peak: the best share (0 to 1) of the question's weighted terms
         found within three adjacent lines, all of them from ``line_start`` to ``line_end`` inclusive."""
-        counts: dict[str, int] = {}
+        ranges = self._ranges(line_start, line_end)
+        counts = {self._terms[index][0]: high - low for index, low, high in ranges}
+        if sum(counts.values()) <= _LOCAL:
+            masks = self._masks(ranges)
+            return len(masks), counts, max((score for _, score in self._stretches(masks)), default=0.0)
+        low, high = self._anchors(line_start, line_end)
+        peak = max(self._scores[low:high], default=0.0)
+        single = max(self._weights[index] for index, _, _ in ranges)
+        near = bisect_right(self._starts, line_end, low) - low
+        return max(near, *counts.values()), counts, max(single, peak)
+
+    def spots(self, line_start: int, line_end: int, most: int) -> list[float]:
+        """Shares of the best stretches from ``line_start`` to ``line_end``, APART lines from each other, best first."""
+        ranges = self._ranges(line_start, line_end)
+        if sum(high - low for _, low, high in ranges) <= _LOCAL:
+            placed = self._stretches(self._masks(ranges))
+        else:
+            low, high = self._anchors(line_start, line_end)
+            placed = list(zip(self._starts[low:high], self._scores[low:high], strict=True))
+        placed.sort(key=lambda spot: (-spot[1], spot[0]))
+        found: list[float] = []
+        taken: list[int] = []
+        for line, score in placed:
+            if len(found) == most:
+                break
+            if all(abs(line - other) >= APART for other in taken):
+                found.append(score)
+                taken.append(line)
+        return found
+
+    def _ranges(self, line_start: int, line_end: int) -> list[tuple[int, int, int]]:
+        """(term, first, behind the last) of the postings that lie in a stretch of lines, for each term in it."""
         ranges: list[tuple[int, int, int]] = []
-        total = most = 0
-        single = 0.0
-        for index, (term, lines) in enumerate(self._terms):
+        for index, (_, lines) in enumerate(self._terms):
             low = bisect_left(lines, line_start)
             high = bisect_right(lines, line_end, low)
-            if count := high - low:
-                counts[term] = count
+            if high > low:
                 ranges.append((index, low, high))
-                total += count
-                most = max(most, count)
-                single = max(single, self._weights[index])
-        if total <= _LOCAL:
-            masks: dict[int, int] = {}
-            for index, low, high in ranges:
-                bit = 1 << index
-                for line in self._terms[index][1][low:high]:
-                    masks[line] = masks.get(line, 0) | bit
-            return len(masks), counts, max((score for _, score in self._stretches(masks)), default=0.0)
+        return ranges
+
+    def _masks(self, ranges: Sequence[tuple[int, int, int]]) -> dict[int, int]:
+        """Line → the terms it holds, one bit each."""
+        masks: dict[int, int] = {}
+        for index, low, high in ranges:
+            bit = 1 << index
+            for line in self._terms[index][1][low:high]:
+                masks[line] = masks.get(line, 0) | bit
+        return masks
+
+    def _anchors(self, line_start: int, line_end: int) -> tuple[int, int]:
+        """Which of the anchored stretches lie in a stretch of lines."""
         if not self._anchored:
             self._anchor()
         low = bisect_left(self._starts, line_start)
-        high = bisect_right(self._starts, line_end - STRETCH + 1, low)
-        peak = max(self._scores[low:high], default=0.0)
-        return max(most, bisect_right(self._starts, line_end, low) - low), counts, max(single, peak)
+        return low, bisect_right(self._starts, line_end - STRETCH + 1, low)
 
     def _share(self, mask: int) -> float:
         share = self._shares.get(mask)

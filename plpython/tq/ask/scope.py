@@ -86,10 +86,11 @@ def choose(
     for language, wanted in asked.items():
         here = [row.id for row in ready if _language(row) == language]
         hits.update(asking.hits(database, here, wanted[:MAX_CANDIDATES]))
+    held_lines = asking.text_lines(database, ready)
     followed: dict[str, dict[str, float]] = {}
     for language, wanted in asked.items():
         spoken = [row for row in ready if _language(row) == language]
-        followed[language] = _rarities(spoken, wanted[:MAX_CANDIDATES], hits)
+        followed[language] = _rarities(spoken, wanted[:MAX_CANDIDATES], hits, held_lines)
         if len(wanted) > len(followed[language]):
             left.append(
                 Left(
@@ -138,13 +139,16 @@ def _asked(question: str, subjects: Sequence[Subject], language: str) -> list[st
 
 
 def _rarities(
-    rows: Sequence[SourceRow], wanted: Sequence[str], hits: Mapping[str, Mapping[str, int]]
+    rows: Sequence[SourceRow],
+    wanted: Sequence[str],
+    hits: Mapping[str, Mapping[str, int]],
+    held_lines: Mapping[str, int],
 ) -> dict[str, float]:
-    """term → idf over the lines of all documents of one language, in the order asked, the rarest that fit."""
+    """term → idf over the lines with text of all documents of one language, in the order asked, the rarest that fit."""
     total: Counter[str] = Counter()
     lines = 0
     for row in rows:
-        lines += row.line_count or 0
+        lines += held_lines[row.id]
         total.update(hits.get(row.id, {}))
     kept = set(sorted(wanted, key=lambda term: (total[term] == 0, total[term]))[:MAX_TERMS])
     return {term: asking.rarity(lines, total[term]) for term in wanted if term in kept}

@@ -184,9 +184,11 @@ def _in(lines: Sequence[int], line: int) -> bool:
 def unsettled_why(sources: Sequence[Source], visits: Sequence[Visit]) -> str:
     documents = words.count(len(sources), "document")
     silent = sum(1 for visit in visits if visit.choice == "NOT_HERE")
+    weak = sum(1 for visit in visits if visit.choice == "ANSWER" and visit.node.is_leaf)
+    near = f", and {words.count(weak, 'section')} only came near" if weak else ""
     return (
         f"No passage read in {documents} ({names([source.label for source in sources])}) states an answer: "
-        f"{words.count(silent, 'node')} read say nothing on it."
+        f"{words.count(silent, 'node')} read say nothing on it{near}."
     )
 
 
@@ -209,6 +211,8 @@ def unsettled_how(visits: Sequence[Visit], left: Sequence[Left]) -> str:
 def _choice(visit: Visit) -> str:
     if visit.choice == "DESCEND":
         return f"went on to {words.count(sum(1 for child in visit.opened if child['followed']), 'section')}"
+    if visit.choice == "ANSWER" and visit.node.is_leaf:
+        return "what it says only comes near"
     if visit.choice == "ANSWER":
         return "went on to the lines of a summary that seemed to answer"
     if visit.choice == "NOT_HERE":

@@ -310,7 +310,9 @@ class Walk:
         letters = list(dict.fromkeys(reply.open))
         if self._question.scent:
             letters.sort(key=lambda letter: (*(-value for value in visit.strength[letter]), letter))
-        followed, dropped = letters[: visit.budget], letters[visit.budget :]
+        portions = self._portions(visit, letters)
+        followed = [letter for letter in letters if portions[letter]]
+        dropped = [letter for letter in letters if not portions[letter]]
         for letter in letters:
             child = visit.children[letter]
             visit.opened.append(
@@ -326,12 +328,31 @@ class Walk:
         if dropped:
             lost = [visit.children[letter] for letter in dropped]
             self._dropped.setdefault(visit.route.source.place, []).extend(lost)
-        budgets = share(visit.budget, [visit.strength[letter][0] for letter in followed])
         wanted = [
-            (visit.children[letter], visit.because_child[letter], budget)
-            for letter, budget in zip(followed, budgets, strict=True)
+            (visit.children[letter], visit.because_child[letter], portions[letter]) for letter in followed
         ]
         self._open(visit.route, visit, wanted)
+
+    def _portions(self, visit: Visit, letters: Sequence[str]) -> dict[str, int]:
+        """How many of a node's routes each opened child gets: one for each of the best stretches that lies in it.
+
+        The letters come strongest first; without scent the first get one each, and the rest goes round."""
+        scent = visit.route.source.trails[visit.route.subject].scent
+        spots: list[tuple[float, int, str]] = []
+        for place, letter in enumerate(letters):
+            child = visit.children[letter]
+            found = [visit.strength[letter][0]]
+            if scent is not None and not child.is_leaf:
+                found = scent.spots(child.line_start, child.line_end, visit.budget) or found
+            spots += [(-score, place, letter) for score in found]
+        spots.sort()
+        chosen = [letter for _, _, letter in spots[: visit.budget]]
+        portions = {letter: chosen.count(letter) for letter in letters}
+        spare = visit.budget - len(chosen)
+        inner = [letter for letter in letters if portions[letter] and not visit.children[letter].is_leaf]
+        for place in range(spare if inner else 0):
+            portions[inner[place % len(inner)]] += 1
+        return portions
 
     def _not_followed(self) -> None:
         """One omission a document for all sections that a DESCEND named and no route was left for."""
@@ -360,7 +381,7 @@ class Walk:
         subject = self._subjects[visit.route.subject]
         if visit.node.is_leaf:
             self._end(visit.route, "answered")
-            self.claims.append(evidence.from_lines(visit, subject, reply))
+            self.claims += [evidence.from_lines(visit, subject, answer) for answer in reply.answers]
             return
         cited = evidence.cited_ranges(task, reply)
         if self._question.strategy.evidence == "summary":

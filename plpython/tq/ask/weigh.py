@@ -79,6 +79,7 @@ def absorb(head: Claim, other: Claim) -> None:
     head.citations += [c for c in other.citations if (c.place, c.quote) not in known]
     head.visits += [visit for visit in other.visits if visit not in head.visits]
     head.fit = max(head.fit, other.fit)
+    head.sure = max(head.sure, other.sure)
 
 
 def merge(claims: Sequence[Claim]) -> list[Claim]:

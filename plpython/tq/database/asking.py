@@ -68,6 +68,15 @@ POSTINGS = Statement(
     """,
     ("uuid[]", "text[]"),
 )
+TEXT_LINES = Statement(
+    """
+    SELECT d.id::text AS document, count(l.line_no)::int AS held
+    FROM unnest($1) AS d (id)
+    LEFT JOIN tq.line AS l ON l.document_id = d.id AND l.line_no <= $2 AND l.text <> ''
+    GROUP BY d.id
+    """,
+    ("uuid[]", "int"),
+)
 ROOTS = Statement(
     """
     SELECT document_id::text AS document, id::text AS id, is_leaf, line_start, line_end, depth,
@@ -137,6 +146,8 @@ STORED = Statement(
 
 MAX_DOCUMENTS = 10_000  # looked at a question; the bound of tq.strategy.documents
 FEW_LINES = 50
+SAMPLED_LINES = 20_000  # looked at a question to see how many lines are blank
+SAMPLE_LINES = 1_000  # of one document, at most
 BATCH = 100  # rows of the line index fetched at once: at most 8 MB where a stretch has 20,000 lines
 
 
@@ -223,6 +234,22 @@ def postings(
             for row in rows:
                 lines = found.setdefault(row["document"], {}).setdefault(row["term"], array("i"))
                 lines.frombytes(row["line_nos"])
+    return found
+
+
+def text_lines(database: Database, documents: Sequence[SourceRow]) -> dict[str, int]:
+    """About how many lines of each document hold text, judged by its first lines."""
+    if not documents:
+        return {}
+    sample = max(1, min(SAMPLE_LINES, SAMPLED_LINES // len(documents)))
+    held = {
+        row["document"]: row["held"]
+        for row in database.fetch(TEXT_LINES, [document.id for document in documents], sample)
+    }
+    found: dict[str, int] = {}
+    for document in documents:
+        lines = document.line_count or 0
+        found[document.id] = round(lines * held.get(document.id, 0) / max(1, min(lines, sample)))
     return found
 
 

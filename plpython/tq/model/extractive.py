@@ -21,10 +21,14 @@ from tq.text.segment import Row, boundaries, title_of
 
 NEIGHBOUR_LINES = 60
 """Lines of the windows before and after that the marking of boundaries looks at."""
-MAX_OPEN = 5
+MAX_OPEN = 8
 """Children opened at one node, at most."""
-OPEN_SHARE = 0.6
+OPEN_SHARE = 0.4
 """A child is opened when it promises at least this share of what the best one does."""
+PLACES = 3
+"""Answers of one leaf, at most, each from lines of its own."""
+WEAK = 0.5 * SURE
+"""Evidence below which a place is not even worth showing beside a sure one."""
 
 
 class Extractive:
@@ -125,7 +129,16 @@ def _wording(task: Read) -> str:
 
 
 def _nothing() -> dict[str, Any]:
-    return {"choice": "NOT_HERE", "open": [], "what": "", "why": "", "how": [], "fit": None}
+    return {
+        "choice": "NOT_HERE",
+        "open": [],
+        "what": "",
+        "why": "",
+        "how": [],
+        "fit": None,
+        "sure": None,
+        "also": [],
+    }
 
 
 def _answer(task: Read, asked: Question) -> dict[str, Any]:
@@ -135,21 +148,33 @@ def _answer(task: Read, asked: Question) -> dict[str, Any]:
         for passage in found:
             passage.context = (*passage.context, task.breadcrumb)
     matcher = Matcher(asked)
-    best = next((match for match in matcher.matches(found) if match.sure >= SURE), None)
-    if best is None:
+    answers: list[dict[str, Any]] = []
+    taken: set[int] = set()
+    lines: set[int] = set()
+    for match in matcher.matches(found):
+        if len(answers) == PLACES:
+            break
+        if match.sure < WEAK or match.index in taken:
+            continue
+        span = [at for at in matcher.grown(match, found) if at not in taken]
+        quotes = _quotes([found[at] for at in span], found[match.index], sources)
+        if not quotes or lines.intersection(line for line, _ in quotes):
+            continue
+        taken.update(span)
+        lines.update(line for line, _ in quotes)
+        answers.append(_place(match, quotes, asked))
+    if not answers:
         return _nothing()
-    span = matcher.grown(best, found)
-    quotes = _quotes([found[at] for at in span], found[best.index], sources)
-    if not quotes:
-        return _nothing()
-    what = " ".join(quote for _, quote in quotes)
+    return {"choice": "ANSWER", "open": [], **answers[0], "also": answers[1:]}
+
+
+def _place(match: Match, quotes: Sequence[tuple[int, str]], asked: Question) -> dict[str, Any]:
     return {
-        "choice": "ANSWER",
-        "open": [],
-        "what": what,
-        "why": _why(best, quotes, asked),
+        "what": " ".join(quote for _, quote in quotes),
+        "why": _why(match, quotes, asked),
         "how": [{"line": line, "quote": quote} for line, quote in quotes],
-        "fit": round(best.fit, 4),
+        "fit": round(match.fit, 4),
+        "sure": round(match.sure / SURE, 4),
     }
 
 

@@ -115,9 +115,20 @@ class QuoteReply(msgspec.Struct, frozen=True):
     quote: str
 
 
+class AlsoReply(msgspec.Struct, frozen=True):
+    """Another place of the same node that answers by itself, with its own what, why and how."""
+
+    what: str
+    why: str
+    how: list[QuoteReply]
+    fit: float | None = None
+    sure: float | None = None
+
+
 class ReadReply(msgspec.Struct, frozen=True):
-    """The seed's reply. `fit`, 0 to 1, is how directly the answer meets the question; only a driver that computes it
-    sets it."""
+    """The seed's reply, and what only a driver that computes it sets: `fit`, 0 to 1, is how directly the answer meets
+    the question; `sure`, from 0, how much speaks for its being an answer at all, where 1 is enough (weaker answers are
+    kept only beside one that is sure); `also`, further places, best first."""
 
     choice: Choice
     open: list[str] = []
@@ -125,6 +136,13 @@ class ReadReply(msgspec.Struct, frozen=True):
     why: str = ""
     how: list[QuoteReply] = []
     fit: float | None = None
+    sure: float | None = None
+    also: list[AlsoReply] = []
+
+    @property
+    def answers(self) -> list[AlsoReply]:
+        """All answers of the node, the best first."""
+        return [AlsoReply(self.what, self.why, self.how, self.fit, self.sure), *self.also]
 
 
 class CompareReply(msgspec.Struct, frozen=True):
@@ -296,7 +314,8 @@ class Read(Task[ReadReply]):
         if reply.choice == "DESCEND":
             self._check_open(reply)
         elif reply.choice == "ANSWER":
-            self._check_answer(reply)
+            for answer in reply.answers:
+                self._check_answer(answer)
 
     def _check_open(self, reply: ReadReply) -> None:
         letters = {child.letter for child in self.children}
@@ -305,7 +324,7 @@ class Read(Task[ReadReply]):
         if unknown := [letter for letter in reply.open if letter not in letters]:
             raise Rejected("no child has the letter " + ", ".join(unknown))
 
-    def _check_answer(self, reply: ReadReply) -> None:
+    def _check_answer(self, reply: AlsoReply) -> None:
         if not reply.what.strip() or not reply.why.strip() or not reply.how:
             raise Rejected("an ANSWER needs its what, its why and at least one quote as its how")
         shown: dict[int, list[str]] = {}

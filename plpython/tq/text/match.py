@@ -15,7 +15,7 @@ from tq.text.question import Question
 from tq.text.synonyms import kin
 from tq.text.tokens import terms
 
-NEAR = (0.5, 0.25)
+NEAR = (0.3, 0.15)
 """Credit for a term in the passage next to this one, and in the one behind that."""
 CONTEXT = 0.4
 """Credit for a term of the headings above; a table's row says little without its header, so there it is ROW_CONTEXT."""
@@ -24,17 +24,21 @@ ALIKE = 0.55
 """Credit for a word that is only alike: the same beginning, or one a part of the other."""
 SYNONYM = 0.3
 """Credit for another everyday word of the same meaning."""
-SATURATION = 2.0
+SATURATION = 4.0
 LENGTH = 0.4
 """BM25's k and b."""
 KIND = 0.05
 """What it is worth that a passage holds a date where "when" is asked, a number for "how many", and so on."""
 ROWS = 0.08
 """What it is worth to be a row of figures where something has to be worked out."""
-SURE = 3.2
+USUAL = 160
+"""Characters of a usual passage; one measure for all nodes, or their answers could not be ranked beside each other."""
+SURE = 3.9
 """Weight of evidence below which a passage is no answer; see :attr:`Match.sure`."""
 RAREST = 6.0
 """Weight (idf) beyond which rarity proves nothing more."""
+HALF = 0.5
+"""The weight at which fit is a half."""
 LINE_LIMIT = 5
 """Lines of one quote, at most."""
 _SCORED = 6_000  # characters of one passage that are read
@@ -137,9 +141,8 @@ class Matcher:
             return []
         own = [self.credit(passage.text) for passage in passages]
         sizes = [len(passage.text) for passage in passages]
-        average = max(1.0, sum(sizes) / max(1, len(sizes)))
         out = [
-            self._match(index, passages, own, 1 - LENGTH + LENGTH * (sizes[index] + 40) / (average + 40))
+            self._match(index, passages, own, 1 - LENGTH + LENGTH * (sizes[index] + 40) / (USUAL + 40))
             for index in range(len(passages))
             if own[index]
         ]
@@ -167,7 +170,7 @@ class Matcher:
             sum(weights[term] * value * (SATURATION + 1) / (value + damp) for term, value in amount.items())
             / total
         )
-        fit = 0.3 * covered + 0.2 * reach + 0.3 * often + 0.08 * self._paired(passage)
+        fit = 0.1 * covered + 0.1 * reach + 0.6 * often + 0.08 * self._paired(passage)
         if question.kinds:
             fit += KIND if self._kind_met(passage) else -KIND
         if question.computes and passage.kind == "row":
@@ -175,11 +178,12 @@ class Matcher:
         if passage.kind in ("heading", "header"):
             # They name what follows and state nothing.
             fit *= 0.65
-        sure = reach + 1.5 * math.log1p(reach * total * self._scale)
+        sure = reach + 2.0 * covered + 1.5 * math.log1p(reach * total * self._scale)
         if self._denies and not negations(passage.text[:_SCORED]):
             sure -= 1.0
             fit -= 0.1
-        return Match(index, min(1.0, max(0.0, fit)), reach, sure, tuple(own[index]))
+        fit = max(0.0, fit)
+        return Match(index, fit / (fit + HALF), reach, sure, tuple(own[index]))
 
     def _context(self, text: str) -> dict[str, float]:
         if not text:
