@@ -42,7 +42,7 @@ test: lint ## lint, then every test against a private test cluster
 	@echo "test: pytest, with the private instance test"
 	@$(PYTHON) -m pytest || { echo "test: failed, see above; one test again: .venv/bin/pytest FILE -k NAME" >&2; exit 1; }
 
-bench: tools ## measure ingest and questions, and print the numbers
+bench: tools ## measure ingest and questions; PARTS="ingest ask slow eval million" chooses
 	@$(TQ) up --instance bench
 	@cd tests && $(PYTHON) -m bench $(PARTS)
 

@@ -273,9 +273,26 @@ if [ ! -d "$venv" ]; then
     "$python" -m venv "$venv" || fail "virtual environment" "$python -m venv failed" "see above; then remove $venv and run make up again"
 fi
 
-pip=("$venv/bin/python" -m pip --disable-pip-version-check --no-input -qq)
+pip=("$venv/bin/python" -m pip --disable-pip-version-check --no-input)
+
+pip_install() {  # on a terminal with what pip does now, on one line; else without a word
+    if [ ! -t 1 ]; then "${pip[@]}" -qq install "$@"; return; fi
+    local line said
+    said=$(mktemp)
+    "${pip[@]}" install --progress-bar off "$@" 2>"$said" | while IFS= read -r line; do printf '\r\033[K  %.76s' "$line"; done
+    local -a result=("${PIPESTATUS[@]}")
+    printf '\r\033[K'
+    [ "${result[0]}" -eq 0 ] || cat -- "$said" >&2
+    rm -f -- "$said"
+    return "${result[0]}"
+}
+
 if ! same "$deps_stamp" "$wanted_deps"; then
-    say "installing Python packages"
+    if [ -d "$venv/lib" ] && [ -r "$venv/.tq-code" ]; then
+        say "installing Python packages"
+    else
+        say "installing Python packages (a minute or two where they have to be fetched)"
+    fi
     mapfile -t requirements < <("$venv/bin/python" - "$checkout/pyproject.toml" "$dev" <<'PY'
 import sys, tomllib
 with open(sys.argv[1], "rb") as file:
@@ -286,7 +303,7 @@ if sys.argv[2] == "yes":
 print("\n".join(wanted))
 PY
     )
-    "${pip[@]}" install "${requirements[@]}" ||
+    pip_install "${requirements[@]}" ||
         fail "Python packages" "pip could not install what pyproject.toml names" "see above: most often the network or the index; then run make up again"
     printf '%s\n' "$wanted_deps" >"$deps_stamp"
 fi
@@ -294,7 +311,7 @@ if ! same "$venv/.tq-code" "$wanted_code"; then
     say "installing tq into $venv"
     rm -f -- "$venv/.tq-code"
     # Not editable: the account that runs the server may not be able to read the checkout.
-    (cd -- "$checkout" && "${pip[@]}" install --no-deps --no-build-isolation --force-reinstall .) ||
+    (cd -- "$checkout" && pip_install --no-deps --no-build-isolation --force-reinstall .) ||
         fail "install tq" "pip could not install this checkout" "see above; it is the tree that does not build"
     printf '%s\n' "$wanted_code" >"$venv/.tq-code"
 fi

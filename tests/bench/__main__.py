@@ -1,6 +1,7 @@
 """The numbers of tq, measured on this machine: python -m bench [NAME …]. Each part makes its own database.
 
-Parts: ingest, ask, slow, memory, eval, and million (the same with a document of a million lines: about ten minutes more).
+Parts: ingest, ask, slow, eval (question sets in the folder that TQ_EVAL names), and million (ingest and ask with a
+document of a million lines as well: about ten minutes more). Without a name: all but million, a minute or two.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ import psycopg
 
 from bench import corpus, database
 
-SHARED_EVAL = Path(__file__).resolve().parents[3] / "shared" / "eval"
+PARTS = ("ingest", "ask", "slow", "eval", "million")
+SHARED_EVAL = Path(os.environ.get("TQ_EVAL", Path(__file__).resolve().parents[3] / "shared" / "eval"))
 ASKED = 40  # questions a document
 WORKERS = 2
 
@@ -205,7 +207,7 @@ def longest_chain(connection: psycopg.Connection[Any], query: object) -> int:
 
 def evaluate(url: str) -> None:
     if not SHARED_EVAL.is_dir():
-        say(f"EVAL left out: {SHARED_EVAL} is not there")
+        say("EVAL left out: set TQ_EVAL to a folder of question sets")
         return
     say("EVAL, embedded model, tq.ask with the default strategy")
     questions = [
@@ -249,6 +251,8 @@ def evaluate(url: str) -> None:
 
 
 def main(parts: list[str]) -> None:
+    if unknown := [part for part in parts if part not in PARTS]:
+        sys.exit(f"bench: there is no part {' '.join(unknown)}; the parts are {', '.join(PARTS)}")
     million = "million" in parts
     chosen = [part for part in parts if part != "million"] or ["ingest", "ask", "slow", "eval"]
     sizes = [1_000, 10_000, 100_000] + [1_000_000] * million
