@@ -395,6 +395,13 @@ def test_a_row_that_cannot_work_is_refused(db: Connection, remote: ModelServer, 
         db.execute(f"UPDATE tq.model SET {change} WHERE name = 'remote'")
 
 
+def test_rules_that_do_not_fit_a_prompt_are_refused(db: Connection) -> None:
+    with pytest.raises(psycopg.Error) as caught:
+        db.execute("INSERT INTO tq.strategy (name, reasoning_rules) VALUES ('wordy', repeat('r', 3900))")
+    assert caught.value.sqlstate == "TQ021"
+    db.execute("INSERT INTO tq.strategy (name, reasoning_rules) VALUES ('brief', repeat('r', 900))")
+
+
 def test_an_estimate_is_near_what_ingest_costs(db: Connection, remote: ModelServer) -> None:
     use(db, remote)
     text = story(40) + POLICY

@@ -373,7 +373,7 @@ class _Asking:
             ]
         self._subjects = [Subject(where, part) for where, part in enumerate(parts)]
         model = self._question.model
-        budget = int(model.input_chars * RULES_SHARE) - len(prompts.text("read.system"))
+        budget = int(model.input_chars * RULES_SHARE) - prompts.rules_chars()
         budget -= len(self._question.strategy.reasoning_rules)
         queries = {document: _within(listed, budget)[0] for document, listed in self._queries.items()}
         self._scope = scope.choose(self._database, self._question, self._subjects, self._ready, queries)

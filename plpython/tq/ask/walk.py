@@ -115,8 +115,13 @@ class Walk:
                 )
             )
         visits = []
-        for place in places:
-            items = refine(groups[place], min(fit.piece_chars, room))
+        shown_parts = [
+            (place, items)
+            for place in places
+            # Cut into pieces it may take more room than as it stood.
+            for items in fill(refine(groups[place], min(fit.piece_chars, room)), room)
+        ]
+        for place, items in shown_parts:
             visit = replace(
                 seed,
                 piece=(place + 1, len(groups)),

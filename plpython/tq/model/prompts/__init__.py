@@ -27,12 +27,18 @@ AGAIN_CHARS = 40 + REASONS * (REASON_CHARS + 5)  # what they take in a prompt
 TERMS = 6  # of a child's scent
 TERM_CHARS = 24
 TITLE_CHARS = 120
+RULES_FRAME = 32  # the numbers and the word "none" in the rules
 
 
 @cache
 def text(name: str) -> str:
     """A prompt as it is written, without the newline at its end."""
     return (FOLDER / f"{name}.txt").read_text(encoding="utf-8").rstrip("\n")
+
+
+def rules_chars() -> int:
+    """Characters of the node prompt's own rules, beside reasoning rules, possible queries and shots."""
+    return len(text("read.system")) + RULES_FRAME
 
 
 @cache
