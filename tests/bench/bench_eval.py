@@ -22,7 +22,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "plpython"))
 
+from tq.ask.evidence import SURE  # noqa: E402
 from tq.ask.scent import Scent  # noqa: E402
+from tq.ask.scope import others  # noqa: E402
 from tq.database.asking import rarity  # noqa: E402
 from tq.ingest.cut import BLANK, HEADING, SENTENCE_END, TABLE, Boundary, cut  # noqa: E402
 from tq.ingest.summary import leaf_items  # noqa: E402
@@ -95,11 +97,16 @@ def ask(document: Document, asked: str, driver: Extractive, routes: int) -> list
     if plan is None:
         raise RuntimeError("the plan was rejected")
     answers: dict[tuple[int, int], float] = {}
+    settled = False
     for subject in plan.subjects:
         hits = {term: len(document.postings.get(term, ())) for term in terms(subject.what, document.language)}
-        idf = {term: rarity(len(document.lines), count) for term, count in hits.items()}
-        held = {term: document.postings[term] for term, count in hits.items() if count}
-        scent = Scent(held, idf, len(document.lines))
+        idf = {
+            term: rarity(sum(line.text != "" for line in document.lines), count)
+            for term, count in hits.items()
+        }
+        kin = others(idf, document.language)
+        held = {term: document.postings[term] for term in (*hits, *kin) if document.postings.get(term)}
+        scent = Scent(held, idf, len(document.lines), kin)
         ranked = sorted(document.leaves, key=lambda leaf: (-scent.child(*leaf)[2], leaf))
         for start, end in ranked[:routes]:
             if scent.child(start, end)[2] <= 0:
@@ -123,9 +130,13 @@ def ask(document: Document, asked: str, driver: Extractive, routes: int) -> list
             if outcome.reply is None:
                 raise RuntimeError(f"{asked}: {outcome.rejected}")
             if outcome.reply.choice == "ANSWER":
-                cited = [quote.line for quote in outcome.reply.how]
-                place = (min(cited), max(cited))
-                answers[place] = max(answers.get(place, 0.0), outcome.reply.fit or 0.0)
+                for answer in outcome.reply.answers:
+                    cited = [quote.line for quote in answer.how]
+                    place = (min(cited), max(cited))
+                    answers[place] = max(answers.get(place, 0.0), answer.fit or 0.0)
+                    settled = settled or (answer.sure or 0.0) >= SURE
+    if not settled:
+        return []
     return sorted(((fit, *place) for place, fit in answers.items()), key=lambda one: (-one[0], one[1]))
 
 

@@ -85,3 +85,14 @@ def test_the_best_spot_is_the_peak(postings: dict[str, list[int]], a: int, b: in
     found = scent.spots(min(a, b), max(a, b), 8)
     assert found == sorted(found, reverse=True)
     assert (found or [0.0])[0] == pytest.approx(scent.child(min(a, b), max(a, b))[2])
+
+
+def test_kin_lift_the_peak_and_are_not_counted() -> None:
+    kin = {"terminate": ("cancel", 0.25), "axe": ("cancel", 0.25)}
+    idf = {"cancel": 2.0, "fee": 2.0}
+    postings = {"fee": [5], "terminate": [6, 40], "axe": [6], "cancel": [20, 40]}
+    scent = Scent(postings, idf, 100, kin)
+    assert scent.child(1, 10) == (1, {"fee": 1}, 0.5 + 0.125)
+    assert scent.child(30, 50) == (1, {"cancel": 1}, 0.5)
+    assert scent.child(6, 6) == (0, {}, 0.125)
+    assert Scent(postings, idf, 100).child(6, 6) == (0, {}, 0.0)

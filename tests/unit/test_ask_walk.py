@@ -478,3 +478,12 @@ def test_routes_go_where_the_best_stretches_are() -> None:
     _, driver = run(FakeDatabase(Document("a.md", lines), routes=3), by_line("told"), QUESTION)
     leaves = [task.line_start for task in driver.of(Read) if task.is_leaf]
     assert leaves == [1, 11, 26]
+
+
+def test_a_line_that_says_it_in_another_word_has_scent() -> None:
+    document = Document("a.md", [*FILL[:30], "The firm may terminate after a week.", *FILL[31:61]])
+    _, driver = run(FakeDatabase(document), by_line("week"), "Who can cancel?")
+    opened = next(task for task in driver.of(Read) if not task.is_leaf).children
+    assert max(opened, key=lambda child: child.together).line_start <= 31
+    assert all(child.lines_hit == 0 for child in opened)
+    assert max(child.together for child in opened) > 0

@@ -19,22 +19,42 @@ class Scent:
 
     postings: term → its line numbers, sorted, without repeats (any sequence: a list, an array).
     idf: term → weight, for every term of the question, those that the document lacks included.
+    kin: term with postings that is not the question's own → the question's term it stands for, and with what share of
+    its weight. Kin lift the peak; they are never counted as terms of the question.
 
     Work is bounded however common a term is: a child with few hits is counted exactly; for one with many, the number
     of lines and the peak are lower bounds that rest on the rarest terms' lines.
     """
 
-    __slots__ = ("_anchored", "_scores", "_shares", "_starts", "_terms", "_weights", "line_count")
+    __slots__ = (
+        *("_anchored", "_own", "_own_bits", "_scores", "_shares", "_starts", "_terms", "_weights"),
+        "line_count",
+    )
 
     def __init__(
-        self, postings: Mapping[str, Sequence[int]], idf: Mapping[str, float], line_count: int
+        self,
+        postings: Mapping[str, Sequence[int]],
+        idf: Mapping[str, float],
+        line_count: int,
+        kin: Mapping[str, tuple[str, float]] | None = None,
     ) -> None:
         self.line_count = line_count
         total = sum(weight for weight in idf.values() if weight > 0)
-        held = [(term, lines) for term, lines in postings.items() if len(lines) and idf.get(term, 0.0) > 0]
+        stands = {term: (term, 1.0) for term in idf} | {
+            term: own for term, own in (kin or {}).items() if term not in idf
+        }
+        held = [
+            (term, lines)
+            for term, lines in postings.items()
+            if len(lines) and term in stands and idf.get(stands[term][0], 0.0) > 0
+        ]
         held.sort(key=lambda pair: (len(pair[1]), pair[0]))
         self._terms = held
-        self._weights = [idf[term] / total for term, _ in held]
+        self._own = [stands[term][0] for term, _ in held]
+        self._weights = [
+            idf[own] / total * stands[term][1] for own, (term, _) in zip(self._own, held, strict=True)
+        ]
+        self._own_bits = sum(1 << index for index, (term, _) in enumerate(held) if term in idf)
         self._shares: dict[int, float] = {0: 0.0}
         self._anchored = False
         self._starts: list[int] = []
@@ -44,15 +64,17 @@ class Scent:
         """Lines with any term, lines a term, and the peak: the best share (0 to 1) of the question's weighted terms
         found within three adjacent lines, all of them from ``line_start`` to ``line_end`` inclusive."""
         ranges = self._ranges(line_start, line_end)
-        counts = {self._terms[index][0]: high - low for index, low, high in ranges}
-        if sum(counts.values()) <= _LOCAL:
+        counts = {
+            self._terms[index][0]: high - low for index, low, high in ranges if self._own_bits >> index & 1
+        }
+        if sum(high - low for _, low, high in ranges) <= _LOCAL:
             masks = self._masks(ranges)
-            return len(masks), counts, max((score for _, score in self._stretches(masks)), default=0.0)
+            lines = sum(1 for mask in masks.values() if mask & self._own_bits)
+            return lines, counts, max((score for _, score in self._stretches(masks)), default=0.0)
         low, high = self._anchors(line_start, line_end)
         peak = max(self._scores[low:high], default=0.0)
         single = max(self._weights[index] for index, _, _ in ranges)
-        near = bisect_right(self._starts, line_end, low) - low
-        return max(near, *counts.values()), counts, max(single, peak)
+        return max(counts.values(), default=0), counts, max(single, peak)
 
     def spots(self, line_start: int, line_end: int, most: int) -> list[float]:
         """Shares of the best stretches from ``line_start`` to ``line_end``, APART lines from each other, best first."""
@@ -102,7 +124,12 @@ class Scent:
     def _share(self, mask: int) -> float:
         share = self._shares.get(mask)
         if share is None:
-            share = sum(weight for index, weight in enumerate(self._weights) if mask >> index & 1)
+            best: dict[str, float] = {}
+            for index, weight in enumerate(self._weights):
+                if mask >> index & 1:
+                    own = self._own[index]
+                    best[own] = max(weight, best.get(own, 0.0))
+            share = sum(best.values())
             self._shares[mask] = share
         return share
 

@@ -12,10 +12,13 @@ from tq.ask.scent import Scent
 from tq.database import asking
 from tq.database.connection import Database
 from tq.errors import TqError
+from tq.text.match import SYNONYM
+from tq.text.synonyms import kin
 from tq.text.tokens import term_spans, terms
 
 MAX_CANDIDATES = 1_000  # distinct terms of a question that are looked up
 MAX_TERMS = 48  # of those the ones that are followed, the rarest that occur first
+MAX_KIN = 48  # other words for them that are looked up, for the weightiest terms first
 SURFACE_CHARS = 20_000  # of a question whose words are kept to be shown
 MAX_NAMES = 20  # documents named in one sentence
 
@@ -187,7 +190,8 @@ def _sources(
     found: dict[str, dict[str, Sequence[int]]] = {}
     for language, weights in followed.items():
         here = [row.id for row in chosen if _language(row) == language]
-        for document, lines in asking.postings(database, here, list(weights)).items():
+        wanted = [*weights, *others(weights, language)] if question.scent else list(weights)
+        for document, lines in asking.postings(database, here, wanted).items():
             found[document] = {**lines}
     own = {
         (subject.where, language): _own(subject, language, followed[language], len(subjects))
@@ -205,7 +209,11 @@ def _sources(
         for subject in subjects:
             weights = own[subject.where, language]
             mine = {term: held[term] for term in weights if term in held}
-            scent = Scent(mine, weights, row.line_count or 1) if question.scent else None
+            scent = None
+            if question.scent:
+                stand_ins = others(weights, language)
+                sought = mine | {term: held[term] for term in stand_ins if term in held}
+                scent = Scent(sought, weights, row.line_count or 1, stand_ins)
             trails.append(Trail(weights, scent, mine, surfaces[language]))
         sources.append(
             Source(
@@ -218,6 +226,16 @@ def _sources(
             )
         )
     return sources
+
+
+def others(weights: Mapping[str, float], language: str) -> dict[str, tuple[str, float]]:
+    """Other everyday words for the question's terms, each with the weightiest term it stands for."""
+    found: dict[str, tuple[str, float]] = {}
+    for term in sorted(weights, key=lambda own: (-weights[own], own)):
+        for other in kin(term, language):
+            if other not in weights and len(found) < MAX_KIN:
+                found.setdefault(other, (term, SYNONYM))
+    return found
 
 
 def _surface(question: str, language: str) -> dict[str, str]:

@@ -212,7 +212,7 @@ def _descend(task: Read, asked: Question) -> dict[str, Any]:
     """Children by promise: where the question's terms stand together, else what their titles and bullets say."""
     matcher = Matcher(asked)
     said = _said(task, matcher)
-    scented = any(child.lines_hit for child in task.children)
+    scented = any(child.together > 0 or child.lines_hit for child in task.children)
     promise = {
         child.letter: (0.85 * child.together + 0.15 * said[child.letter]) if scented else said[child.letter]
         for child in task.children

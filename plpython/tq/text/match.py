@@ -33,7 +33,7 @@ ROWS = 0.08
 """What it is worth to be a row of figures where something has to be worked out."""
 USUAL = 160
 """Characters of a usual passage; one measure for all nodes, or their answers could not be ranked beside each other."""
-SURE = 3.9
+SURE = 3.95
 """Weight of evidence below which a passage is no answer; see :attr:`Match.sure`."""
 RAREST = 6.0
 """Weight (idf) beyond which rarity proves nothing more."""

@@ -75,6 +75,9 @@ _ASKING = {
         "tell",
         "explain",
         "describe",
+        "summarize",
+        "summarise",
+        "outline",
         "give",
         "find",
         "say",
@@ -115,6 +118,7 @@ _DENSE_ASKING = (
     "么样",
     "是谁",
 )
+_DENSE_PAIR = re.compile("[\u3040-\u30ff\u3400-\u9fff]{2}")
 MAX_QUESTION = 4_000
 """Characters of a question that are read; a longer one is mostly pasted text."""
 
@@ -147,6 +151,9 @@ def question(text: str, idf: Mapping[str, float], language: str = "none") -> Que
         weight = idf.get(term, ceiling)
         if term in asking or term in _DENSE_ASKING:
             weight *= 0.25
+        elif weight >= 0.98 * ceiling and _DENSE_PAIR.fullmatch(term):
+            # Two characters that stand side by side nowhere are more likely the seam of two words than a word.
+            weight *= 0.4
         elif term in computing:
             weight *= 0.4
         weights[term] = max(weight, 0.0)
