@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 # Seconds without any progress after which a document is left to a worker that may come.
 PATIENCE = 600.0
+# How many documents have a progress bar at once.
+BARS = 8
 
 
 @dataclass(slots=True)
@@ -292,16 +294,26 @@ def shown(loads: list[Loading], quiet: bool) -> Iterator[Any]:
         TimeElapsedColumn(),
     )
     with Progress(*columns) as progress:
-        tasks = [progress.add_task(load.name, total=None, state="waiting") for load in loads]
+        # What is done becomes a line above the bars, and of the others a few have one: many files fit a terminal.
+        whole = progress.add_task("all files", total=len(loads), state="", visible=len(loads) > 1)
+        tasks = {load.file: progress.add_task(load.name, total=None, state="", visible=False) for load in loads}
+        finished: set[str] = set()
 
         def bars() -> None:
-            for task, load in zip(tasks, loads, strict=True):
+            at_work = [load for load in loads if not load.done and load.status != "pending"]
+            for load in loads:
+                task = tasks[load.file]
                 _, _, done, total = load.seen or ("", "", None, None)
-                if load.done:
-                    progress.update(task, completed=1, total=1, state=_state(load))
-                    progress.stop_task(task)
-                else:
-                    progress.update(task, completed=done or 0, total=total, state=_state(load, counts=True))
+                if load.done and load.file not in finished:
+                    finished.add(load.file)
+                    progress.update(task, visible=False)
+                    progress.console.out(f"{load.name}: {_state(load)}", highlight=False)
+                elif not load.done:
+                    shows = load in at_work[:BARS]
+                    state = _state(load, counts=True)
+                    progress.update(task, completed=done or 0, total=total, state=state, visible=shows)
+            more = f", {len(at_work) - BARS} more at work" if len(at_work) > BARS else ""
+            progress.update(whole, completed=len(finished), state=f"{len(finished)} of {len(loads)} done{more}")
 
         yield bars
 
