@@ -14,6 +14,41 @@ return entry.estimate_of(plpy, doc, content, model)
 $$;
 COMMENT ON FUNCTION tq_private.estimate_of IS 'What ingest will cost, by purpose: [{"purpose", "calls", "input_tokens", ...}, ...].';
 
+CREATE OR REPLACE FUNCTION tq_private.limits_of(model text) RETURNS jsonb
+LANGUAGE plpython3u STABLE PARALLEL UNSAFE SET search_path = pg_catalog, tq, pg_temp AS $$
+from tq import entry
+return entry.limits_of(plpy, model)
+$$;
+COMMENT ON FUNCTION tq_private.limits_of IS 'Limits of a model from its provider: {"input_tokens", "output_tokens"}.';
+
+CREATE OR REPLACE FUNCTION tq.refresh_model(model text) RETURNS tq.model
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, tq, pg_temp AS $$
+DECLARE
+    found jsonb;
+    result tq.model;
+    state text;
+    message text;
+    detail text;
+    hint text;
+BEGIN
+    BEGIN
+        found := tq_private.limits_of(refresh_model.model);
+    EXCEPTION WHEN query_canceled OR OTHERS THEN
+        GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE, message = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL,
+                                hint = PG_EXCEPTION_HINT;
+        PERFORM tq_private.raise_plain(state, message, detail, hint);
+    END;
+    UPDATE tq.model AS m
+    SET input_tokens = coalesce((found ->> 'input_tokens')::int, m.input_tokens),
+        output_tokens = coalesce((found ->> 'output_tokens')::int, m.output_tokens)
+    WHERE m.name = refresh_model.model
+    RETURNING m.* INTO result;
+    RETURN result;
+END $$;
+COMMENT ON FUNCTION tq.refresh_model IS
+'Take a model''s limits from its provider''s models endpoint.
+model: a row of tq.model. Its input_tokens and output_tokens change, all sizes with them; prices stay as they are.';
+
 CREATE OR REPLACE FUNCTION tq.fit(model text) RETURNS TABLE (name text, value bigint, unit text, meaning text)
 LANGUAGE plpgsql STABLE PARALLEL UNSAFE SET search_path = pg_catalog, tq, pg_temp AS $$
 #variable_conflict use_column

@@ -110,7 +110,7 @@ BEGIN
             ('tq', 'tq_reader, tq_loader, tq_worker', 'outline lines ask answers explain check select replay fit estimate'),
             ('tq', 'tq_loader, tq_admin', 'load load_text retry cancel remove'),
             ('tq', 'tq_worker', 'work'),
-            ('tq', 'tq_admin', 'schedule unschedule'),
+            ('tq', 'tq_admin', 'schedule unschedule refresh_model'),
             ('tq_private', 'tq_reader, tq_loader, tq_worker',
              'asker shown document_progress how_far like_pattern match_documents near_names raise_not_found raise_not_ready
               resolve_documents resolve_document summary invalid_argument check_named may_change
@@ -118,7 +118,7 @@ BEGIN
               take_places pause_model recall_reply replies_of replay_walk fit_of estimate_of'),
             ('tq_private', 'tq_loader', 'store_document change_documents'),
             ('tq_private', 'tq_worker', 'build_tree refresh_statistics ingest_replies keep_replies drop_old_replies'),
-            ('tq_private', 'tq_admin', 'need_cron')
+            ('tq_private', 'tq_admin', 'need_cron limits_of raise_plain plain_message')
         ) AS g (nsp, roles, names)
         CROSS JOIN LATERAL (SELECT g.nsp) AS n
         CROSS JOIN LATERAL regexp_split_to_table(g.names, '\s+') AS s (name)

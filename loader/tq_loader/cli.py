@@ -25,6 +25,7 @@ COMMANDS = {
     "load": "tq_loader.commands.load:command",
     "ask": "tq_loader.commands.ask:command",
     "status": "tq_loader.commands.status:command",
+    "model": "tq_loader.commands.model:group",
     "worker": "tq_loader.commands.worker:command",
     "demo": "tq_loader.commands.demo:command",
     "version": "tq_loader.commands.maintain:version",

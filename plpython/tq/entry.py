@@ -82,6 +82,17 @@ def fit_of(plpy: Any, model: str | None) -> str:
 
 
 @reported
+def limits_of(plpy: Any, model: str | None) -> str:
+    """What a provider says of a model, as JSON."""
+    import msgspec
+
+    from tq.database.connection import PlpyDatabase
+    from tq.ingest.told import limits_of
+
+    return msgspec.json.encode(limits_of(PlpyDatabase(plpy), model)).decode()
+
+
+@reported
 def estimate_of(plpy: Any, doc: str | None, content: bytes | None, model: str | None) -> str:
     """tq.estimate() as JSON."""
     import msgspec

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
 import threading
 import time
@@ -376,6 +377,23 @@ def test_fit_tells_what_follows_from_a_row(db: Connection, remote: ModelServer) 
     with pytest.raises(psycopg.Error) as caught:
         db.execute("SELECT * FROM tq.fit('nobody')")
     assert caught.value.sqlstate == "TQ020"
+
+
+def test_limits_come_from_the_provider(
+    db: Connection, remote: ModelServer, driver: str, tq_command: list[str], url: str
+) -> None:
+    use(db, remote, driver)
+    done = subprocess.run(
+        [*tq_command, "model", "refresh", "remote", "--url", url, "--json"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert json.loads(done.stdout) == {"name": "remote", "input_tokens": 200_000, "output_tokens": 8192}
+    assert value(db, "SELECT value FROM tq.fit('remote') WHERE name = 'output'") == 8192
+    with pytest.raises(psycopg.Error) as caught:
+        db.execute("SELECT tq.refresh_model('extractive')")
+    assert caught.value.sqlstate == "TQ021"
 
 
 @pytest.mark.parametrize(

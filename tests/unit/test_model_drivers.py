@@ -307,3 +307,14 @@ def test_a_cancel_ends_the_calls_in_flight(driver: str, server: ModelServer) -> 
             thread.join(1.0)
             assert not thread.is_alive()
     assert threading.active_count() <= before
+
+
+def test_the_server_is_given_keys_and_addresses_and_nothing_else() -> None:
+    from tq_loader.cluster import server_environment
+    from tq_loader.home import find_home
+
+    given = dict.fromkeys(
+        ("ANTHROPIC_API_KEY", "OPENAI_BASE_URL", "TQ_KEY_FILE", "TQ_KEY_HOSTS", "OTHER_TOKEN"), "x"
+    )
+    environment = server_environment(find_home().instance("test"), given)
+    assert {name for name in given if name in environment} == set(given) - {"OTHER_TOKEN"}

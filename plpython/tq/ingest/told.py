@@ -12,6 +12,7 @@ from tq.ingest.child import Conversion, ErrorMessage, Limits, LinesMessage, inte
 from tq.ingest.child import command as converter
 from tq.ingest.estimate import Estimate, numbered
 from tq.ingest.state import Settings
+from tq.model.driver import open_driver
 from tq.model.limits import RULES_SHARE, Model
 from tq.model.tasks import Line
 from tq.text.tokens import detect_language
@@ -58,6 +59,22 @@ def fit_of(database: Database, name: str | None) -> list[dict[str, Any]]:
         ]
     names = ("name", "value", "unit", "meaning")
     return [dict(zip(names, row, strict=True)) for row in told]
+
+
+def limits_of(database: Database, name: str | None) -> dict[str, int]:
+    """What the provider says of a model: input_tokens, output_tokens. TQ021 where it says nothing."""
+    model = _model(database, name)
+    ask = getattr(open_driver(model), "limits", None)
+    sent, received = ask() if ask is not None else (None, None)
+    found = {key: value for key, value in (("input_tokens", sent), ("output_tokens", received)) if value}
+    if not found:
+        raise TqError(
+            "TQ021",
+            "the model's limits are not to be had",
+            f"The server of {model.name} does not say what {model.remote_name or 'it'} can read and write.",
+            "Set tq.model.input_tokens and output_tokens by hand.",
+        )
+    return found
 
 
 def estimate_of(

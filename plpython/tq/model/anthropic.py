@@ -81,6 +81,12 @@ class Anthropic:
             "output_config": {"format": {"type": "json_schema", "schema": schemas.fixed(task)}},
         }
 
+    def limits(self) -> tuple[int | None, int | None]:
+        """Tokens in and out, as the models endpoint says; None where it does not."""
+        client = self.client()
+        info = self.guarded(lambda: client.models.retrieve(self._model.remote_name or ""))
+        return info.max_input_tokens, info.max_tokens
+
     def client(self) -> Client:
         """The SDK's client, made once."""
         with self._lock:

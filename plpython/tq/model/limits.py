@@ -107,7 +107,7 @@ def _reply(model: Model) -> dict[str, int]:
     chars = int((model.output_tokens - OUTPUT_FRAME) * min(model.chars_per_token, JSON_CHARS_PER_TOKEN))
     quotes = max(2, min(12, model.output_tokens // 160))
     return {
-        "boundaries": max(1, min(200, chars // BOUNDARY_CHARS)),
+        "boundaries": max(1, min(1000, chars // BOUNDARY_CHARS)),
         "quotes": quotes,
         "reply_chars": max(40, (chars - quotes * QUOTE_FRAME) // (quotes + 2)),
     }

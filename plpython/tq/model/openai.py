@@ -54,6 +54,25 @@ class OpenAI:
             raise remote.http_error(self._model, status, said, headers.get("retry-after"))
         return self._read(task, body)
 
+    def limits(self) -> tuple[int | None, int | None]:
+        """Tokens in, where the list of models says (vLLM and llama.cpp do, OpenAI does not), and None."""
+        key = keys.key_for("OPENAI_API_KEY", self._url, "api.openai.com", "OPENAI_BASE_URL")
+        try:
+            status, headers, body = self._send("GET", "/models", None, key)
+        except (OSError, http.client.HTTPException) as error:
+            raise remote.down(self._model, keys.without(_told(error), key)) from None
+        if status != 200:
+            said = keys.without(_message(body), key)
+            raise remote.http_error(self._model, status, said, headers.get("retry-after"))
+        try:
+            listed = msgspec.json.decode(body, type=_Models).data
+        except msgspec.MsgspecError:
+            raise remote.down(self._model, "its list of models is not of the protocol") from None
+        for one in listed:
+            if one.id == self._model.remote_name:
+                return one.max_model_len or one.max_input_tokens, one.max_tokens
+        return None, None
+
     def abort(self) -> None:
         """End the calls in flight: nobody waits for them any more."""
         with self._lock:
@@ -80,6 +99,11 @@ class OpenAI:
         )
 
     def _post(self, body: bytes, key: str | None) -> tuple[int, dict[str, str], bytes]:
+        return self._send("POST", "/chat/completions", body, key)
+
+    def _send(
+        self, method: str, path: str, body: bytes | None, key: str | None
+    ) -> tuple[int, dict[str, str], bytes]:
         parts = urlsplit(self._url)
         timeout = self._model.timeout_seconds
         deadline = time.monotonic() + timeout
@@ -96,7 +120,7 @@ class OpenAI:
         with self._lock:
             self._live.add(connection)
         try:
-            connection.request("POST", parts.path.rstrip("/") + "/chat/completions", body, headers)
+            connection.request(method, parts.path.rstrip("/") + path, body, headers)
             response = connection.getresponse()
             read = bytearray()
             while piece := response.read1(65536):
@@ -152,6 +176,17 @@ class _Usage(msgspec.Struct):
     prompt_tokens: int = 0
     completion_tokens: int = 0
     prompt_tokens_details: _Details | None = None
+
+
+class _Listed(msgspec.Struct):
+    id: str
+    max_model_len: int | None = None
+    max_input_tokens: int | None = None
+    max_tokens: int | None = None
+
+
+class _Models(msgspec.Struct):
+    data: list[_Listed]
 
 
 class _Completion(msgspec.Struct):
