@@ -11,7 +11,7 @@ APART = 10
 """Lines between two stretches that are likely to lie in different leaves."""
 
 _LOCAL = 160  # hits in a child up to which it is counted exactly, line by line
-_ANCHORS = 4_000  # lines looked at once a question in a document, from the rarest terms on
+_ANCHORS = 1_000  # lines looked at once a question in a document, from the rarest terms on
 
 
 class Scent:
