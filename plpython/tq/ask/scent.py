@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 STRETCH = 3
 """Adjacent lines within which terms count as standing together."""
@@ -12,6 +12,10 @@ APART = 10
 
 _LOCAL = 160  # hits in a child up to which it is counted exactly, line by line
 _ANCHORS = 1_000  # lines looked at once a question in a document, from the rarest terms on
+
+
+def _best_first(spot: tuple[int, float]) -> tuple[float, int]:
+    return -spot[1], spot[0]
 
 
 class Scent:
@@ -27,7 +31,7 @@ class Scent:
     """
 
     __slots__ = (
-        *("_anchored", "_own", "_own_bits", "_scores", "_shares", "_starts", "_terms", "_weights"),
+        *("_anchored", "_own", "_own_bits", "_ranked", "_scores", "_shares", "_starts", "_terms", "_weights"),
         "line_count",
     )
 
@@ -59,6 +63,7 @@ class Scent:
         self._anchored = False
         self._starts: list[int] = []
         self._scores: list[float] = []
+        self._ranked: list[tuple[int, float]] = []
 
     def child(self, line_start: int, line_end: int) -> tuple[int, dict[str, int], float]:
         """Lines with any term, lines a term, and the peak: the best share (0 to 1) of the question's weighted terms
@@ -79,12 +84,13 @@ class Scent:
     def spots(self, line_start: int, line_end: int, most: int) -> list[float]:
         """Shares of the best stretches from ``line_start`` to ``line_end``, APART lines from each other, best first."""
         ranges = self._ranges(line_start, line_end)
+        placed: Iterable[tuple[int, float]]
         if sum(high - low for _, low, high in ranges) <= _LOCAL:
-            placed = self._stretches(self._masks(ranges))
+            placed = sorted(self._stretches(self._masks(ranges)), key=_best_first)
         else:
-            low, high = self._anchors(line_start, line_end)
-            placed = list(zip(self._starts[low:high], self._scores[low:high], strict=True))
-        placed.sort(key=lambda spot: (-spot[1], spot[0]))
+            self._anchors(line_start, line_end)
+            last = line_end - STRETCH + 1
+            placed = (spot for spot in self._ranked if line_start <= spot[0] <= last)
         found: list[float] = []
         taken: list[int] = []
         for line, score in placed:
@@ -169,3 +175,4 @@ class Scent:
         placed = sorted(self._stretches(masks))
         self._starts = [line for line, _ in placed]
         self._scores = [score for _, score in placed]
+        self._ranked = sorted(placed, key=_best_first)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Literal
 
 from tq.text.facts import names, negations
@@ -60,8 +61,13 @@ def _subject_terms(text: str, found: Sequence[Quantity], language: str) -> set[s
         for at in range(start, end):
             chars[at] = " "
     rest = "".join(chars)
-    drop = {term for word in _MEASURE_WORDS for term in terms(word, language)}
+    drop = _measure_terms(language)
     return {term for term in terms(rest, language) if term not in drop}
+
+
+@lru_cache(maxsize=16)
+def _measure_terms(language: str) -> frozenset[str]:
+    return frozenset(term for word in _MEASURE_WORDS for term in terms(word, language))
 
 
 def _shared(a: set[str], b: set[str]) -> float:

@@ -121,7 +121,8 @@ class Matcher:
                 for own in self._synonyms.get(term, ()):
                     found[own] = SYNONYM
                 for own in self._question.weights:
-                    if alike(own, term):
+                    # Most pairs share neither the first letter nor a part: not worth the call.
+                    if (own[:1] == term[:1] or own in term or term in own) and alike(own, term):
                         found[own] = ALIKE
             known = self._kin[term] = tuple(found.items())
         return known
