@@ -61,7 +61,7 @@ clean() {
         rm -rf -- "$instance"
         say "deleted $instance"
     done
-    rm -rf -- "$home/venv" "$home"/.*.lock "$home/server" "$home/checkout"
+    rm -rf -- "$home/venv" "$home"/.*.lock "$home/.ocr-tried" "$home/server" "$home/checkout"
     say "deleted $home/venv"
     rmdir -- "$home" 2>/dev/null || say "left $home, which holds other files"
     if [ "$(readlink -- "$checkout/.venv" 2>/dev/null)" = "$home/venv" ]; then rm -f -- "$checkout/.venv"; fi

@@ -296,7 +296,9 @@ def shown(loads: list[Loading], quiet: bool) -> Iterator[Any]:
     with Progress(*columns) as progress:
         # What is done becomes a line above the bars, and of the others a few have one: many files fit a terminal.
         whole = progress.add_task("all files", total=len(loads), state="", visible=len(loads) > 1)
-        tasks = {load.file: progress.add_task(load.name, total=None, state="", visible=False) for load in loads}
+        tasks = {
+            load.file: progress.add_task(load.name, total=None, state="", visible=False) for load in loads
+        }
         finished: set[str] = set()
 
         def bars() -> None:
@@ -313,7 +315,9 @@ def shown(loads: list[Loading], quiet: bool) -> Iterator[Any]:
                     state = _state(load, counts=True)
                     progress.update(task, completed=done or 0, total=total, state=state, visible=shows)
             more = f", {len(at_work) - BARS} more at work" if len(at_work) > BARS else ""
-            progress.update(whole, completed=len(finished), state=f"{len(finished)} of {len(loads)} done{more}")
+            progress.update(
+                whole, completed=len(finished), state=f"{len(finished)} of {len(loads)} done{more}"
+            )
 
         yield bars
 
