@@ -144,7 +144,7 @@ BEGIN
     RAISE EXCEPTION USING ERRCODE = 'TQ002', MESSAGE = 'document not ready',
         DETAIL = format('%s version %s is %s.', tq_private.shown(d.name), d.version, tq_private.how_far(d)),
         HINT = CASE WHEN d.status = 'failed'
-            THEN coalesce(d.hint || ' Then: ', '') || format('SELECT tq.retry(%L).', left(d.name, 500) || '@' || d.version)
+            THEN coalesce(rtrim(d.hint, '. ') || '; then ', '') || format('SELECT tq.retry(%L).', left(d.name, 500) || '@' || d.version)
             ELSE 'SELECT * FROM tq.progress shows how far it is; CALL tq.work() does what waits.' END;
 END $$;
 

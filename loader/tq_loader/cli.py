@@ -5,8 +5,11 @@ Exit codes: 0 done, 1 failed, 2 wrong use. An error is one line, `step: why; wha
 
 from __future__ import annotations
 
+import errno
 import importlib
 import importlib.util
+import io
+import os
 import sys
 from typing import Any
 
@@ -52,10 +55,27 @@ class Commands(click.Group):
         return command
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, io.TextIOWrapper):
+                stream.reconfigure(
+                    errors="backslashreplace"
+                )  # a terminal without a character shows its number
+        if os.environ.get("NO_COLOR"):
+            kwargs.setdefault("color", False)
         try:
             return super().main(*args, **kwargs)
         except Problem as problem:
             click.echo(f"tq: {problem}", err=True)
+        except UnicodeEncodeError as error:
+            if error.reason != "surrogates not allowed":
+                raise
+            click.echo("tq: an argument is not valid UTF-8; give names and questions in UTF-8", err=True)
+            sys.exit(2)
+        except OSError as error:
+            if error.errno != errno.ENOSPC:
+                raise
+            click.echo(f"tq: output: {error.strerror}; make room, or write somewhere else", err=True)
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what is left of it is not tried again at exit
         except Exception as error:
             line = _database_error(error)
             if line is None:

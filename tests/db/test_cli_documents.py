@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
+import time
 from pathlib import Path
 from typing import Any
 
@@ -156,3 +158,65 @@ def test_demo_runs_twice(cli: Cli, db: psycopg.Connection[Any]) -> None:
     assert db.execute("SELECT line_count >= 5000 FROM tq.document WHERE name LIKE 'demo/op%'").fetchone() == (
         True,
     )
+
+
+def test_what_is_no_text_is_shown_and_not_obeyed(cli: Cli, tmp_path: Path) -> None:
+    escapes = tmp_path / "red\x1b[31m\nready, 9 lines.txt"
+    escapes.write_bytes(b"The gate code is \x1b[31m4711\x1b[0m.\x07\x9b\n")
+    latin = os.fsencode(tmp_path) + b"/caf\xe9.txt"
+    Path(os.fsdecode(latin)).write_bytes(b"The gate code is 4712.\n")
+    out = cli("load", str(escapes), os.fsdecode(latin)).stdout
+    assert "\x1b" not in out
+    assert {line.partition(":")[0] for line in out.splitlines()} == {
+        "red␛[31m␊ready, 9 lines.txt",
+        "caf�.txt",
+    }
+    # `cli` itself refuses an escape character in the output.
+    assert "red␛[31m␊ready" in cli("ask", "red*", "What is the gate code?", "--explain").stdout
+    assert "red␛[31m␊ready" in cli("status", "red*").stdout
+    found = json.loads(cli("ask", "red*", "What is the gate code?", "--json").stdout)
+    assert found[0]["why"]
+    assert "4712" in cli("ask", "caf�.txt", "What is the gate code?").stdout
+    for arguments in (("ask", b"caf\xe9.txt", "x"), ("ask", "x", b"caf\xe9"), ("status", b"\xff")):
+        assert "not valid UTF-8" in cli(*[os.fsdecode(argument) for argument in arguments], code=2).stderr
+
+
+def test_a_full_disk_and_a_terminal_without_the_characters(
+    tq_command: list[str], url: str, cli: Cli, tmp_path: Path
+) -> None:
+    file = tmp_path / "zh.txt"
+    file.write_text("大门的密码是四七一一。\n", encoding="utf-8")
+    cli("load", str(file))
+    plain = {"TQ_URL": url, "PATH": "/usr/bin:/bin", "PYTHONIOENCODING": "latin-1"}
+    for json_too in ([], ["--json"]):
+        ask = [*tq_command, "ask", "zh.txt", "大门的密码是什么?", *json_too]
+        done = subprocess.run(ask, capture_output=True, env=plain, timeout=60, check=True)
+        assert b"\\u56db" in done.stdout or b"\\u5927" in done.stdout
+        if json_too:
+            assert json.loads(done.stdout)[0]["document"] == "zh.txt"
+        with open("/dev/full", "wb") as full:
+            failed = subprocess.run(
+                ask, stdout=full, stderr=subprocess.PIPE, env=plain, timeout=60, check=False
+            )
+        assert failed.returncode == 1
+        assert failed.stderr == b"tq: output: No space left on device; make room, or write somewhere else\n"
+
+
+def test_a_worker_that_fails_ends_the_wait_soon(
+    cli: Cli, db: psycopg.Connection[Any], tmp_path: Path
+) -> None:
+    db.execute("ALTER TABLE tq.model RENAME COLUMN timeout_seconds TO gone")
+    file = tmp_path / "a.txt"
+    file.write_text("The gate code is 4711.\n", encoding="utf-8")
+    started = time.monotonic()
+    err = cli("load", str(file), code=1).stderr
+    assert "worker stopped" in err
+    assert "nobody else works" in err
+    assert time.monotonic() - started < 60
+
+
+def test_the_hint_at_a_failed_document_is_one_sentence(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "empty.txt").write_bytes(b"")
+    cli("load", str(tmp_path / "empty.txt"), code=1)
+    hint = cli("ask", "empty.txt", "x", code=1).stderr.splitlines()[-1]
+    assert hint == "  hint: check that the file was written completely; then SELECT tq.retry('empty.txt@1')."

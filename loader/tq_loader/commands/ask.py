@@ -19,7 +19,7 @@ def command(doc: str, question: str, strategy: str, explain: bool, url: str | No
 
     DOC is a name, name@version, an id, or a pattern with * ('*' asks every document).
     """
-    from tq_loader.commands import render
+    from tq_loader.commands import render, visible
     from tq_loader.commands.client import connected
 
     with connected(url) as connection:
@@ -40,6 +40,6 @@ def command(doc: str, question: str, strategy: str, explain: bool, url: str | No
     if walk:
         click.echo()
         for line in walk:
-            click.echo(line)
+            click.echo(visible.line(line))
     elif explain:
         click.echo("\n  No walk was recorded: the database takes no writes from this session.")

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from tq_loader.commands import visible
+
 if TYPE_CHECKING:
     import psycopg
 
@@ -63,9 +65,9 @@ def show_error(error: psycopg.Error, about: str | None = None) -> None:
 def say_error(
     about: str | None, code: str | None, message: str | None, detail: str | None, hint: str | None
 ) -> None:
-    start = f"tq: {about}: " if about else "tq: "
-    click.echo(f"{start}{message} [{code}]", err=True)
+    start = f"tq: {visible.line(about)}: " if about else "tq: "
+    click.echo(f"{start}{visible.line(message)} [{code}]", err=True)
     if detail:
-        click.echo(f"  detail: {detail}", err=True)
+        click.echo(f"  detail: {visible.line(detail)}", err=True)
     if hint:
-        click.echo(f"  hint: {hint}", err=True)
+        click.echo(f"  hint: {visible.line(hint)}", err=True)

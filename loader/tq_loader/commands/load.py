@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import mimetypes
+import re
 import sys
 import threading
 import time
@@ -15,13 +16,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tq_loader.commands import options
+from tq_loader.commands import options, visible
 
 if TYPE_CHECKING:
     import psycopg
 
 # Seconds without any progress after which a document is left to a worker that may come.
 PATIENCE = 600.0
+# The same, once the worker of our own has failed: another may have taken the work up.
+LITTLE_PATIENCE = 5.0
 # How many documents have a progress bar at once.
 BARS = 8
 
@@ -112,7 +115,7 @@ def command(
                 error = load.error
                 say_error(load.name, error["code"], error["message"], error["detail"], error["hint"])
             elif no_wait:
-                click.echo(f"{load.name}: queued as version {load.version}")
+                click.echo(f"{visible.line(load.name)}: queued as version {load.version}")
     if any(load.error or load.status in ("failed", "cancelled", "removed") for load in loads):
         sys.exit(1)
 
@@ -132,7 +135,7 @@ def load_file(
 
     from tq_loader.commands.client import error_fields
 
-    load = Loading(file, name or Path(file).name or file)
+    load = Loading(visible.whole(file), visible.whole(Path(file).name or file) if name is None else name)
     try:
         content = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
     except OSError as error:
@@ -200,7 +203,7 @@ def wait(
     connection: psycopg.Connection[dict[str, Any]], loads: list[Loading], url: str | None, quiet: bool
 ) -> None:
     """Wait until every document is ready or has failed, showing how far each is; work where nobody else does."""
-    with working(connection, url), shown(loads, quiet) as show:
+    with working(connection, url) as failed, shown(loads, quiet) as show:
         last: list[tuple[Any, ...]] = []
         since = time.monotonic()
         while True:
@@ -211,23 +214,28 @@ def wait(
             now = [load.seen for load in loads]
             if now != last:
                 last, since = now, time.monotonic()
-            elif time.monotonic() - since > PATIENCE:
-                click.echo("tq: nothing has moved for 10 minutes; `tq status` shows the queues", err=True)
+            elif time.monotonic() - since > (LITTLE_PATIENCE if failed.is_set() else PATIENCE):
+                idle = "and nobody else works" if failed.is_set() else "for 10 minutes"
+                click.echo(f"tq: nothing has moved {idle}; `tq status` shows the queues", err=True)
                 sys.exit(1)
             time.sleep(0.1 if time.monotonic() - since < 5 else 0.5)
 
 
 @contextmanager
-def working(connection: psycopg.Connection[dict[str, Any]], url: str | None) -> Iterator[None]:
-    """Run the queues on a connection of our own for as long as the block runs, unless pg_cron does already."""
+def working(connection: psycopg.Connection[dict[str, Any]], url: str | None) -> Iterator[threading.Event]:
+    """Run the queues on a connection of our own for as long as the block runs, unless pg_cron does already.
+
+    The event: this worker of ours has failed.
+    """
+    failed = threading.Event()
     if scheduled(connection):
-        yield
+        yield failed
         return
     stop = threading.Event()
-    worker = threading.Thread(target=_work, args=(url, stop), daemon=True)
+    worker = threading.Thread(target=_work, args=(url, stop, failed), daemon=True)
     worker.start()
     try:
-        yield
+        yield failed
     finally:
         stop.set()
         worker.join(timeout=10)
@@ -249,7 +257,7 @@ def scheduled(connection: psycopg.Connection[dict[str, Any]]) -> bool:
     return bool(row and row["jobs"])
 
 
-def _work(url: str | None, stop: threading.Event) -> None:
+def _work(url: str | None, stop: threading.Event, failed: threading.Event) -> None:
     import psycopg
 
     from tq_loader.home import database_url
@@ -262,8 +270,16 @@ def _work(url: str | None, stop: threading.Event) -> None:
     except psycopg.errors.InsufficientPrivilege:
         click.echo("tq: this role may not work on the queues; waiting for a worker", err=True)
     except psycopg.Error as error:
+        failed.set()
         if not stop.is_set():
-            click.echo(f"tq: the queue's worker stopped: {' '.join(str(error).split())}", err=True)
+            # Not its CONTEXT, which is a traceback of Python; nor the class that PL/Python puts before a message.
+            said = re.sub(
+                r"^(?:spiexceptions\.|plpy\.)?[A-Z]\w+: ", "", error.diag.message_primary or str(error)
+            )
+            state = f" [{error.diag.sqlstate}]" if error.diag.sqlstate else ""
+            click.echo(
+                f"tq: the queue's worker stopped: {visible.line(' '.join(said.split()))}{state}", err=True
+            )
 
 
 @contextmanager
@@ -280,11 +296,12 @@ def shown(loads: list[Loading], quiet: bool) -> Iterator[Any]:
                 text = _state(load)
                 if said.get(load.file) != text:
                     said[load.file] = text
-                    click.echo(f"{load.name}: {text}")
+                    click.echo(f"{visible.line(load.name)}: {text}")
 
         yield lines
         return
 
+    from rich.markup import escape
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
     columns = (
@@ -297,7 +314,8 @@ def shown(loads: list[Loading], quiet: bool) -> Iterator[Any]:
         # What is done becomes a line above the bars, and of the others a few have one: many files fit a terminal.
         whole = progress.add_task("all files", total=len(loads), state="", visible=len(loads) > 1)
         tasks = {
-            load.file: progress.add_task(load.name, total=None, state="", visible=False) for load in loads
+            load.file: progress.add_task(escape(visible.line(load.name)), total=None, state="", visible=False)
+            for load in loads
         }
         finished: set[str] = set()
 
@@ -309,7 +327,7 @@ def shown(loads: list[Loading], quiet: bool) -> Iterator[Any]:
                 if load.done and load.file not in finished:
                     finished.add(load.file)
                     progress.update(task, visible=False)
-                    progress.console.out(f"{load.name}: {_state(load)}", highlight=False)
+                    progress.console.out(f"{visible.line(load.name)}: {_state(load)}", highlight=False)
                 elif not load.done:
                     shows = load in at_work[:BARS]
                     state = _state(load, counts=True)

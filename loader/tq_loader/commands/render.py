@@ -13,6 +13,8 @@ from uuid import UUID
 
 import click
 
+from tq_loader.commands import visible
+
 Row = dict[str, Any]
 
 STYLES: dict[str, dict[str, Any]] = {
@@ -40,7 +42,7 @@ def labelled(label: str, text: str, style: dict[str, Any] | None = None) -> None
     """A labelled paragraph, wrapped, its further lines under its first word; cut where it is very long."""
     start = f"  {label:<9}"
     lines: list[str] = []
-    for part in text.splitlines() or [""]:
+    for part in visible.lines(text).split("\n") or [""]:
         lines += textwrap.wrap(part, width() - len(start), break_long_words=False) or [""]
     if len(lines) > MAX_LINES:
         lines[MAX_LINES - 1 :] = [f"… ({len(lines) - MAX_LINES + 1} more lines; --json shows them)"]
@@ -99,7 +101,7 @@ def answer(row: Row, without: str | None = None) -> None:
 def quote(citation: Row) -> None:
     """A citation: where it stands, then its words as they stand there."""
     click.echo(click.style("  quote    ", dim=True) + click.style(place(citation), fg="blue"))
-    for line in str(citation["quote"]).splitlines():
+    for line in visible.lines(citation["quote"]).split("\n"):
         for part in textwrap.wrap(line, width() - 6, break_long_words=False) or [""]:
             click.echo("    " + click.style("| ", dim=True) + part)
 
@@ -108,7 +110,7 @@ def place(citation: Row) -> str:
     """document:lines, with the page and the kind of source where they say more."""
     start, end = citation["line_start"], citation["line_end"]
     lines = f"{start}" if start == end else f"{start}-{end}"
-    text = f"{citation['document']}:{lines}"
+    text = f"{visible.line(citation['document'])}:{lines}"
     if citation.get("page"):
         text += f" (page {citation['page']})"
     return text + (" from a summary" if citation.get("source") == "bullet" else "")
@@ -116,7 +118,7 @@ def place(citation: Row) -> str:
 
 def table(header: tuple[str, ...], rows: list[tuple[Any, ...]]) -> None:
     """A table with as much room as its cells need; cut at the right edge only on a terminal."""
-    cells = [tuple("" if cell is None else str(cell) for cell in row) for row in rows]
+    cells = [tuple("" if cell is None else visible.line(cell) for cell in row) for row in rows]
     widths = [max(len(row[i]) for row in [header, *cells]) for i in range(len(header))]
     for n, row in enumerate([header, *cells]):
         line = "  ".join(cell.ljust(size) for cell, size in zip(row, widths, strict=True)).rstrip()
@@ -125,7 +127,9 @@ def table(header: tuple[str, ...], rows: list[tuple[Any, ...]]) -> None:
 
 def as_json(value: Any) -> None:
     """A value as JSON on standard output."""
-    click.echo(json.dumps(value, ensure_ascii=False, indent=2, default=_plain))
+    # What an encoding other than UTF-8 cannot say, JSON can: by its numbers.
+    narrow = "utf" not in (sys.stdout.encoding or "").lower()
+    click.echo(json.dumps(value, ensure_ascii=narrow, indent=2, default=_plain))
 
 
 def _plain(value: Any) -> str:

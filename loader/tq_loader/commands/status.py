@@ -16,7 +16,7 @@ def command(doc: str | None, url: str | None, as_json: bool) -> None:
 
     DOC is a name, in which * stands for anything.
     """
-    from tq_loader.commands import render
+    from tq_loader.commands import render, visible
     from tq_loader.commands.client import connected
 
     with connected(url) as connection:
@@ -45,12 +45,16 @@ def command(doc: str | None, url: str | None, as_json: bool) -> None:
             ],
         )
     else:
-        click.echo(f"no document matches {doc}" if doc else "no documents yet; `tq load FILE` loads one")
+        click.echo(
+            f"no document matches {visible.line(doc)}"
+            if doc
+            else "no documents yet; `tq load FILE` loads one"
+        )
     for row in documents:
         if row["sqlstate"]:
-            click.echo(f"{row['document']}: {row['error']} [{row['sqlstate']}]")
+            click.echo(f"{visible.line(row['document'])}: {visible.line(row['error'])} [{row['sqlstate']}]")
             if row["hint"]:
-                click.echo(f"  hint: {row['hint']}")
+                click.echo(f"  hint: {visible.line(row['hint'])}")
     click.echo()
     render.table(
         ("queue", "waiting", "in flight", "dead"),
