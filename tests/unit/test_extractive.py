@@ -400,3 +400,19 @@ def test_compare(first: str, second: str, relation: str) -> None:
 def test_compare_never_raises_and_is_the_same_both_ways(first: str, second: str, question: str) -> None:
     there = reply(Compare(question, first, second)).relation
     assert there == reply(Compare(question, second, first)).relation
+
+
+def test_a_section_number_is_no_quantity() -> None:
+    task = Compare(
+        "How much is the fee for a missed appointment?",
+        "The fee for a missed appointment is £35.",
+        "3.3 Fee for a missed appointment",
+        language="english",
+    )
+    assert reply(task).relation != "contradicts"
+
+
+def test_a_heading_is_an_answer_only_where_nothing_below_it_is() -> None:
+    lines = ["## 3.3 Fee for a missed appointment", "", "The fee for a missed appointment is £35."]
+    read = reply(leaf(lines, "How much is the fee for a missed appointment?"))
+    assert {quote.line for place in read.answers for quote in place.how} == {3}

@@ -27,7 +27,7 @@ OPEN_SHARE = 0.4
 """A child is opened when it promises at least this share of what the best one does."""
 PLACES = 3
 """Answers of one leaf, at most, each from lines of its own."""
-WEAK = 0.5 * SURE
+WEAK = 0.8 * SURE
 """Evidence below which a place is not even worth showing beside a sure one."""
 
 
@@ -155,6 +155,9 @@ def _answer(task: Read, asked: Question) -> dict[str, Any]:
         if len(answers) == PLACES:
             break
         if match.sure < WEAK or match.index in taken:
+            continue
+        # A heading names what follows it: an answer only where nothing below it is one.
+        if found[match.index].kind in ("heading", "header") and (answers or match.sure < SURE):
             continue
         span = [at for at in matcher.grown(match, found) if at not in taken]
         quotes = _quotes([found[at] for at in span], found[match.index], sources)

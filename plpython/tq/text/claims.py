@@ -79,6 +79,10 @@ def _shared(a: set[str], b: set[str]) -> float:
     return same / len(small)
 
 
+_SECTION = re.compile(r"^[\s#*]*\d+(?:\.\d+)+\.?\s+(?=[^\W\d])")
+"""The number of a section in front of its heading, which measures nothing."""
+
+
 def relation(
     question: str,
     first: str,
@@ -89,6 +93,7 @@ def relation(
 ) -> Relation:
     """The relation of two claims. Different numbers count as a contradiction only where they measure the same thing of
     the same subject, and no year, name or exception tells the claims apart."""
+    first, second = _SECTION.sub("", first), _SECTION.sub("", second)
     if _folded(first) == _folded(second):
         return "same"
     mine, theirs = quantities(first), quantities(second)
