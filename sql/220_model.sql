@@ -101,3 +101,4 @@ END $$;
 
 CREATE OR REPLACE TRIGGER strategy_rules_fit BEFORE INSERT OR UPDATE OF reasoning_rules, model ON tq.strategy
 FOR EACH ROW WHEN (NEW.reasoning_rules <> '') EXECUTE FUNCTION tq_private.check_rules();
+ALTER TABLE tq.strategy ENABLE ALWAYS TRIGGER strategy_rules_fit;
