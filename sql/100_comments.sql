@@ -19,6 +19,11 @@ COMMENT ON COLUMN tq.document.owner IS 'Role that loaded it; may read, replace a
 COMMENT ON COLUMN tq.document.sqlstate IS 'Code of the error of a failed document.';
 COMMENT ON COLUMN tq.document.revision IS 'Rises whenever lines or tree change; serialises those who change them.';
 
+COMMENT ON COLUMN tq.document.parent_id IS 'The message or file that it was attached to; goes when that goes.';
+COMMENT ON COLUMN tq.document.attachment_no IS 'Its number among the files of parent_id, from 1.';
+COMMENT ON TABLE tq.record_query IS 'The queries that tq.load_query was given, a row a document.';
+COMMENT ON COLUMN tq.record_query.given_by IS 'Role that gave it; no other runs it again.';
+COMMENT ON COLUMN tq.record_query.relation IS 'The one table whose rows these are; NULL where there is none with a key.';
 COMMENT ON TABLE tq.blob IS 'Bytes of loaded files by their digest, each once.';
 COMMENT ON TABLE tq.possible_query IS 'The questions a document should be able to answer, as its owner wrote.';
 

@@ -183,15 +183,26 @@ DECLARE
     digests bytea[];
     names text[];
     refused text;
+    attached uuid[] := '{}';
     n int;
 BEGIN
+    -- With a message go the files that were attached to it.
+    IF verb = 'remove' THEN
+        WITH RECURSIVE inside AS (
+            SELECT id FROM unnest(documents) AS id
+            UNION
+            SELECT x.id FROM inside AS i JOIN tq.document AS x ON x.parent_id = i.id
+        )
+        SELECT coalesce(array_agg(i.id), '{}') INTO attached FROM inside AS i WHERE i.id <> ALL (documents);
+    END IF;
     -- Documents first, messages after, as the workers do; in one order, so that two callers do not block each other.
     SELECT array_agg(d.id) FILTER (WHERE d.mine), array_agg(DISTINCT d.sha256) FILTER (WHERE d.mine),
-           array_agg(DISTINCT d.name) FILTER (WHERE d.mine), min(d.name) FILTER (WHERE NOT d.mine)
-    INTO mine, digests, names, refused
+           array_agg(DISTINCT d.name) FILTER (WHERE d.mine), min(d.name) FILTER (WHERE NOT d.mine),
+           count(*) FILTER (WHERE d.mine AND d.id = ANY (documents))
+    INTO mine, digests, names, refused, n
     FROM (SELECT x.id, x.sha256, x.name, tq_private.may_change(x.owner) AS mine
           FROM tq.document AS x
-          WHERE x.id = ANY (documents)
+          WHERE x.id = ANY (documents || attached)
             AND CASE verb WHEN 'retry' THEN x.status = 'failed'
                           WHEN 'cancel' THEN x.status NOT IN ('ready', 'failed')
                           ELSE TRUE END
@@ -201,7 +212,6 @@ BEGIN
             DETAIL = format('%s may be read, not changed.', tq_private.shown(refused)),
             HINT = format('Let its owner or a member of tq_admin %s it.', verb);
     END IF;
-    n := coalesce(cardinality(mine), 0);
     IF n = 0 THEN
         RETURN 0;
     END IF;
@@ -286,4 +296,5 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION tq.remove IS
 'Remove documents with all that hangs on them; returns how many.
-All versions of a name, or the one that name@version or a uuid names. Counts versions; 0 for none.';
+All versions of a name, or the one that name@version or a uuid names. Counts versions; 0 for none. The documents that were
+attached to a message go with it, uncounted.';

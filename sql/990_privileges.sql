@@ -40,7 +40,8 @@ DO $$
 DECLARE
     t text;
     r record;
-    of_document constant text[] := ARRAY['possible_query', 'line', 'term', 'provisional_window', 'boundary', 'node', 'bullet'];
+    of_document constant text[] := ARRAY['possible_query', 'line', 'term', 'provisional_window', 'boundary', 'node', 'bullet',
+                                         'record_query'];
     of_either constant text[] := ARRAY['omission', 'model_call'];
     of_query constant text[] := ARRAY['route', 'read', 'answer'];
     owned constant text := 'EXISTS (SELECT FROM tq.document AS d WHERE d.id = document_id AND d.owner = current_user)';
@@ -87,7 +88,7 @@ REVOKE ALL ON ALL ROUTINES IN SCHEMA tq, tq_private FROM PUBLIC, tq_reader, tq_l
 GRANT SELECT ON
     tq.document, tq.possible_query, tq.line, tq.term, tq.provisional_window, tq.boundary, tq.node, tq.bullet,
     tq.query, tq.route, tq.read, tq.answer, tq.citation, tq.omission, tq.model_call, tq.setting, tq.model, tq.strategy,
-    tq.progress, tq.queue, tq.summary_node, tq.usage
+    tq.record_query, tq.progress, tq.queue, tq.summary_node, tq.usage
 TO tq_reader, tq_loader, tq_worker;
 GRANT SELECT ON tq.blob TO tq_worker;
 GRANT UPDATE ON tq.document TO tq_worker;
@@ -117,6 +118,11 @@ BEGIN
               ask_walk ask_record select_walk plain_message raise_plain known_query line_range
               take_places pause_model recall_reply replies_of replay_walk fit_of estimate_of'),
             ('tq_private', 'tq_loader', 'store_document change_documents'),
+            ('tq', 'tq_loader, tq_admin', 'load_query refresh'),
+            ('tq', 'tq_reader, tq_loader, tq_worker', 'record'),
+            ('tq_private', 'tq_loader, tq_admin', 'query_walk run_query keep_query'),
+            ('tq_private', 'tq_reader, tq_loader, tq_worker', 'record_walk'),
+            ('tq_private', 'tq_worker', 'store_attachment'),
             ('tq_private', 'tq_worker', 'build_tree refresh_statistics ingest_replies keep_replies drop_old_replies'),
             ('tq_private', 'tq_admin', 'need_cron limits_of raise_plain plain_message')
         ) AS g (nsp, roles, names)

@@ -101,3 +101,21 @@ def estimate_of(plpy: Any, doc: str | None, content: bytes | None, model: str | 
     from tq.ingest.told import estimate_of
 
     return msgspec.json.encode(estimate_of(PlpyDatabase(plpy), doc, content, model)).decode()
+
+
+@reported
+def query_walk(plpy: Any, query: str, search_path: str, time_zone: str) -> dict[str, Any]:
+    """The rows of tq.load_query() and tq.refresh(), as a tq_private.query_result."""
+    from tq.records.query import run_query
+
+    return run_query(plpy, query, search_path, time_zone)
+
+
+@reported
+def record_walk(plpy: Any, document: str, line_start: int, line_end: int) -> str:
+    """tq.record() as a JSON array."""
+    import json
+
+    from tq.records.show import show
+
+    return json.dumps(show(plpy, document, line_start, line_end), ensure_ascii=False)

@@ -31,6 +31,7 @@ FORMATS: Final[dict[str, str]] = {
     "subtitles": "tq_loader.convert.subtitles",
     "json": "tq_loader.convert.jsonl",
     "image": "tq_loader.convert.image",
+    "records": "tq_loader.convert.records",
 }
 
 
@@ -90,6 +91,7 @@ _ZIP_MEMBERS: Final[tuple[tuple[bytes, str], ...]] = (
     (b"application/vnd.oasis.opendocument.presentation", "an OpenDocument presentation (.odp)"),
 )
 
+RECORDS_TYPE: Final = "application/x-tq-records"  # what tq.load_query stores
 _MARKDOWN_TYPES = frozenset({"text/markdown", "text/x-markdown"})
 _CSV_TYPES = frozenset({"text/csv", "text/tab-separated-values", "application/csv", "text/x-csv"})
 _CSV_NAMES = (".csv", ".tsv", ".tab")
@@ -100,6 +102,8 @@ def detect(data: bytes | bytearray, media_type: str | None, name: str) -> Found:
     """The format of ``data`` (all of the file, not empty). Raises TQ010 for what no converter reads."""
     declared = (media_type or "").split(";")[0].strip().lower()
     lower = name.lower()
+    if declared == RECORDS_TYPE and data.startswith(b'{"tq_records":'):
+        return Found("records", RECORDS_TYPE)
     # PDF readers accept up to 1,024 bytes of anything before the header.
     if b"%PDF-" in data[:1024]:
         return Found("pdf", "application/pdf")

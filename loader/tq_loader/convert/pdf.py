@@ -34,6 +34,7 @@ from tq_loader.convert.protocol import (
 pymupdf: Any = untyped
 
 MAX_PAGES: Final = 100_000
+MAX_EMBEDDED: Final = 100_000_000  # bytes of an embedded file, unpacked
 SAMPLE_PAGES: Final = 24  # looked at first, for the body's font size
 AHEAD: Final = 4  # pages known before and after the one written, to see what repeats
 # Ligatures are spelled out (a question has "fi", never U+FB01); glyphs without a Unicode value stay
@@ -81,7 +82,7 @@ def convert(data: bytes | bytearray, job: Job, found: Found, out: Writer) -> Non
     doc = open_pdf(data)
     try:
         out.document("application/pdf", clean_title((doc.metadata or {}).get("title")))
-        say_attachments(doc, out)
+        say_attachments(doc, job, out)
         pages = PageReader(doc)
         styles = Styles.of(pages.sample())
         notes = write_pages(pages, styles, out)
@@ -179,10 +180,24 @@ def native_error(error: Exception) -> ConvertError:
     )
 
 
-def say_attachments(doc: Any, out: Writer) -> None:
+def say_attachments(doc: Any, job: Job, out: Writer) -> None:
     """Embedded files and forms whose content is not in the pages."""
-    for name in doc.embfile_names():
-        out.omission("attachment", f"the embedded file {clean_title(name) or 'without a name'} was not read")
+    for i, name in enumerate(doc.embfile_names()):
+        shown = clean_title(name) or "without a name"
+        info: dict[str, Any] = {}
+        data = b""
+        if job.attachments:
+            try:
+                info = doc.embfile_info(i)
+                if 0 < int(info.get("size") or info.get("length") or 0) <= MAX_EMBEDDED:
+                    data = doc.embfile_get(i)
+            except (RuntimeError, ValueError, TypeError, KeyError):
+                data = b""
+        if data:
+            file_name = str(info.get("ufilename") or info.get("filename") or name)
+            out.attachment(file_name, "application/octet-stream", data, True)
+        else:
+            out.omission("attachment", f"the embedded file {shown} was not read")
     try:
         catalogue = doc.pdf_catalog()
         kind, _ = doc.xref_get_key(catalogue, "AcroForm/XFA")

@@ -87,6 +87,14 @@ RETIRE_OLDER = Statement(
     " WHERE own.id = $1::uuid AND d.name = own.name AND d.version < own.version AND d.current",
     ("text",),
 )
+# Files that an older version of a message had and this one has no more. The others are retired by their successors.
+RETIRE_ATTACHMENTS = Statement(
+    "UPDATE tq.document AS d SET current = FALSE FROM tq.document AS own, tq.document AS older"
+    " WHERE own.id = $1::uuid AND older.name = own.name AND older.version < own.version AND d.parent_id = older.id"
+    " AND d.current AND NOT EXISTS"
+    " (SELECT FROM tq.document AS same WHERE same.parent_id = own.id AND same.name = d.name)",
+    ("text",),
+)
 READY = Statement(
     "UPDATE tq.document AS d SET status = 'ready', finished_at = clock_timestamp(), current = NOT EXISTS"
     " (SELECT FROM tq.document AS newer WHERE newer.name = d.name AND newer.version > d.version AND newer.current)"
@@ -171,6 +179,10 @@ ADD_TERMS = Statement(
     " SELECT $1::uuid, u.term, $2, octet_length(u.line_nos) / 4, u.line_nos"
     " FROM unnest($3::text[], $4::bytea[]) AS u (term, line_nos)",
     ("text", "int4", "text[]", "bytea[]"),
+)
+ATTACH = Statement(
+    "SELECT s.document, s.refused FROM tq_private.store_attachment($1::uuid, $2, $3, $4, $5) AS s",
+    ("text", "int4", "text", "bytea", "text"),
 )
 ADD_WINDOWS = Statement(
     "INSERT INTO tq.provisional_window (document_id, ordinal, line_start, line_end, marked)"

@@ -54,6 +54,14 @@ class OmissionMessage(msgspec.Struct, tag="omission", tag_field="type"):
     page: int | None = None
 
 
+class AttachmentMessage(msgspec.Struct, tag="attachment", tag_field="type"):
+    """A file that is in this one; base64 on its way."""
+
+    name: str | None
+    media_type: str
+    content_base64: bytes
+
+
 class EndMessage(msgspec.Struct, tag="end", tag_field="type"):
     lines: int
 
@@ -65,7 +73,7 @@ class ErrorMessage(msgspec.Struct, tag="error", tag_field="type"):
     hint: str | None = None
 
 
-Output = DocumentMessage | LinesMessage | OmissionMessage | EndMessage | ErrorMessage
+Output = DocumentMessage | LinesMessage | OmissionMessage | AttachmentMessage | EndMessage | ErrorMessage
 _decoder: msgspec.json.Decoder[Output] = msgspec.json.Decoder(Output)
 
 

@@ -38,7 +38,10 @@ Command = Callable[[str, str | None, int, int], Sequence[bytes | str]]
 def installed_converter(
     name: str, media_type: str | None, memory_mb: int, cpu_seconds: int
 ) -> Sequence[bytes | str]:
-    return child.command(child.interpreter(), name, media_type, memory_mb, cpu_seconds)
+    return [
+        *child.command(child.interpreter(), name, media_type, memory_mb, cpu_seconds),
+        b"--attachments=yes",
+    ]
 
 
 def convert(
@@ -72,6 +75,8 @@ def convert(
                     writer.omit(
                         Note(output.kind, output.detail, output.line_start, output.line_end, output.page)
                     )
+                case child.AttachmentMessage():
+                    writer.attach(output)
                 case child.EndMessage():
                     if output.lines != writer.lines:
                         raise TqError(
@@ -131,6 +136,7 @@ class _Writer:
         self._unindexed: list[tuple[int, str]] = []
         self._omissions: list[Note] = []
         self._omissions_more = 0
+        self._attachments = 0
         self.lines = 0
         self.media_type: str | None = None
         self.title: str | None = None
@@ -170,6 +176,24 @@ class _Writer:
             self._omissions.append(note)
         else:
             self._omissions_more += 1
+
+    def attach(self, file: child.AttachmentMessage) -> None:
+        """Make a document of a file that is in this one, in a transaction of its own. Its number in the message makes
+        sure that an attempt begun anew finds it there."""
+        session = self._session
+        self._attachments += 1
+        if session.lock_one(self._id, "converting")["started_at"] != self._started_at:
+            raise Superseded
+        name = (file.name or "").replace("\0", "")
+        row = session.db.fetch(
+            sql.ATTACH, self._id, self._attachments, name, file.content_base64, file.media_type
+        )[0]
+        session.db.commit()
+        shown = f"the attached file {name or 'without a name'} ({file.media_type}, {len(file.content_base64):,} bytes)"
+        if row["document"] is not None:
+            self.omit(Note("attachment", f"{shown} is a document of its own: {row['document']}"))
+        else:
+            self.omit(Note("attachment", f"{shown} was not read: {row['refused']}"))
 
     def finish(self, message: Message) -> None:
         """The last stretch, the windows and the messages of the next step, in one transaction."""

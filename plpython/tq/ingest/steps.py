@@ -152,6 +152,7 @@ def finish_document(session: Session, message: Message, document: Document) -> N
     if db.fetch(sql.DEEPEST_UNSUMMARISED, document.id)[0]["any_left"]:
         raise Superseded
     db.fetch(sql.RETIRE_OLDER, document.id)
+    db.fetch(sql.RETIRE_ATTACHMENTS, document.id)
     db.fetch(sql.READY, document.id)
     session.notify(document.id)
     db.commit()
