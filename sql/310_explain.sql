@@ -1,4 +1,7 @@
 -- Looking at a question that was asked: its walk, its answers, and its quotes checked again. No model.
+--
+-- The public ones are VOLATILE though they write nothing: a STABLE one sees the snapshot of its statement, in which an answer
+-- that tq.ask records in the same statement is not there yet.
 
 CREATE OR REPLACE FUNCTION tq_private.known_query(query uuid) RETURNS tq.query
 LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, tq, pg_temp AS $$
@@ -21,7 +24,7 @@ RETURN CASE WHEN line_start = line_end THEN format('line %s', line_start) ELSE f
 COMMENT ON FUNCTION tq_private.line_range IS 'A range of lines in words.';
 
 CREATE OR REPLACE FUNCTION tq.explain(query uuid) RETURNS SETOF text
-LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, tq, pg_temp AS $$
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, tq, pg_temp AS $$
 DECLARE
     asked tq.query;
 BEGIN
@@ -103,7 +106,7 @@ COMMENT ON FUNCTION tq.explain IS
 query: query_id of tq.ask. Each node read with its choice, tokens, time, what it opened or left out, and rejected replies.';
 
 CREATE OR REPLACE FUNCTION tq.check(answer uuid) RETURNS TABLE (citation int, ok boolean, reason text)
-LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, tq, pg_temp AS $$
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, tq, pg_temp AS $$
 #variable_conflict use_column
 BEGIN
     IF NOT EXISTS (SELECT FROM tq.answer AS a WHERE a.id = "check".answer) THEN
@@ -137,7 +140,7 @@ COMMENT ON FUNCTION tq.check IS
 answer: answer_id of tq.ask. One row a citation; none where the answer cites nothing. No model is asked.';
 
 CREATE OR REPLACE FUNCTION tq.answers(query uuid, with_held_back boolean DEFAULT FALSE) RETURNS SETOF tq.answer_row
-LANGUAGE plpgsql STABLE PARALLEL SAFE ROWS 5 SET search_path = pg_catalog, tq, pg_temp AS $$
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE ROWS 5 SET search_path = pg_catalog, tq, pg_temp AS $$
 DECLARE
     asked tq.query;
 BEGIN

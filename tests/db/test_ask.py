@@ -283,6 +283,32 @@ def test_explain_check_and_answers(corpus: Connection) -> None:
     assert [line["rank"] for line in everything] == list(range(1, row["held_back"] + 2))
 
 
+@pytest.mark.parametrize("isolation", ["READ COMMITTED", "REPEATABLE READ"])
+def test_an_answer_is_looked_at_in_the_statement_that_asked(corpus: Connection, isolation: str) -> None:
+    corpus.execute(f"SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL {isolation}")
+    asked = "tq.ask('policy.md', %s) AS a"
+    checked = rows(corpus, f"SELECT a.rank, c.ok FROM {asked}, tq.check(a.answer_id) AS c", QUESTION)
+    assert checked
+    assert all(row["ok"] for row in checked)
+    told = rows(corpus, f"SELECT e FROM {asked}, tq.explain(a.query_id) AS e WHERE a.rank = 1", QUESTION)
+    assert told[0]["e"].startswith("Question ")
+    again = rows(
+        corpus,
+        f"SELECT a.what, b.what AS same FROM {asked}, tq.answers(a.query_id) AS b WHERE a.rank = b.rank",
+        QUESTION,
+    )
+    assert again
+    assert all(row["what"] == row["same"] for row in again)
+
+
+@pytest.mark.parametrize(
+    "question", ["?", "???", "…", "x", "the of and", "😀", "\u202e\u200b", "'; DROP TABLE tq.line; --"]
+)
+def test_questions_that_say_nothing_get_one_honest_row(corpus: Connection, question: str) -> None:
+    [row] = rows(corpus, "SELECT * FROM tq.ask(NULL, %s)", question)
+    assert (row["rank"], row["certainty"], row["what"]) == (1, "unsettled", None)
+
+
 def test_check_finds_a_quote_that_no_longer_stands(corpus: Connection) -> None:
     row = asked(corpus, "policy.md", "What is the fee for a missed appointment?")[0]
     corpus.execute(
