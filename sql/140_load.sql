@@ -75,6 +75,12 @@ BEGIN
     INSERT INTO tq.possible_query (document_id, ordinal, question)
     SELECT result, q.ordinality, q.question FROM unnest(store_document.questions) WITH ORDINALITY AS q (question);
     PERFORM pgmq.send('tq_convert'::text, jsonb_build_object('document_id', result));
+    -- Bytes are here first and always; a step of the queue brings them to where they are to be kept.
+    IF EXISTS (SELECT FROM tq.setting AS s WHERE s.name = 'blob_store' AND s.value <> '"database"')
+        AND EXISTS (SELECT FROM tq.blob AS b WHERE b.sha256 = digest AND b.store IS NULL) THEN
+        PERFORM pgmq.send('tq_convert'::text,
+                          jsonb_build_object('step', 'store', 'sha256', encode(digest, 'hex')));
+    END IF;
     RETURN result;
 EXCEPTION WHEN unique_violation THEN
     -- Only with a snapshot from before another session's load.
@@ -247,11 +253,21 @@ CREATE OR REPLACE FUNCTION tq_private.drop_blobs(digests bytea[]) RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, tq, pg_temp AS $$
 DECLARE
     free bytea[];
+    sent bigint;
 BEGIN
     -- Bytes that another session is loading right now are locked by it, and stay.
     free := ARRAY(SELECT b.sha256 FROM tq.blob AS b WHERE b.sha256 = ANY (digests) FOR UPDATE SKIP LOCKED);
-    DELETE FROM tq.blob AS b
-    WHERE b.sha256 = ANY (free) AND NOT EXISTS (SELECT FROM tq.document AS d WHERE d.sha256 = b.sha256);
+    WITH gone AS (
+        DELETE FROM tq.blob AS b
+        WHERE b.sha256 = ANY (free) AND NOT EXISTS (SELECT FROM tq.document AS d WHERE d.sha256 = b.sha256)
+        RETURNING b.sha256, b.store
+    )
+    -- What lies outside the database goes when this is committed.
+    SELECT count(m.id) INTO sent
+    FROM gone AS g
+    CROSS JOIN LATERAL pgmq.send('tq_convert'::text,
+        jsonb_build_object('step', 'drop', 'sha256', encode(g.sha256, 'hex'), 'store', g.store)) AS m (id)
+    WHERE g.store IS NOT NULL;
 EXCEPTION WHEN foreign_key_violation THEN
     NULL;  -- an older snapshot missed a document that holds them
 END $$;

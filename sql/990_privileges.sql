@@ -91,6 +91,7 @@ GRANT SELECT ON
     tq.record_query, tq.progress, tq.queue, tq.summary_node, tq.usage
 TO tq_reader, tq_loader, tq_worker;
 GRANT SELECT ON tq.blob TO tq_worker;
+GRANT UPDATE (content, store, bytes) ON tq.blob TO tq_worker;
 GRANT UPDATE ON tq.document TO tq_worker;
 GRANT INSERT, UPDATE, DELETE ON
     tq.line, tq.term, tq.provisional_window, tq.boundary, tq.node, tq.bullet, tq.omission, tq.model_call
@@ -108,7 +109,8 @@ BEGIN
     FOR r IN
         SELECT g.roles, s.name, n.nsp
         FROM (VALUES
-            ('tq', 'tq_reader, tq_loader, tq_worker', 'outline lines ask answers explain check select replay fit estimate'),
+            ('tq', 'tq_reader, tq_loader, tq_worker', 'outline lines ask answers explain check select replay fit estimate
+             source source_url page_image'),
             ('tq', 'tq_loader, tq_admin', 'load load_text retry cancel remove'),
             ('tq', 'tq_worker', 'work'),
             ('tq', 'tq_admin', 'schedule unschedule refresh_model'),
@@ -116,14 +118,15 @@ BEGIN
              'asker shown document_progress how_far like_pattern match_documents near_names raise_not_found raise_not_ready
               resolve_documents resolve_document summary invalid_argument check_named may_change
               ask_walk ask_record select_walk plain_message raise_plain known_query line_range
-              take_places pause_model recall_reply replies_of replay_walk fit_of estimate_of'),
+              take_places pause_model recall_reply replies_of replay_walk fit_of estimate_of
+              stored_document source_of source_url_of page_image_of'),
             ('tq_private', 'tq_loader', 'store_document change_documents'),
             ('tq', 'tq_loader, tq_admin', 'load_query refresh'),
             ('tq', 'tq_reader, tq_loader, tq_worker', 'record'),
             ('tq_private', 'tq_loader, tq_admin', 'query_walk run_query keep_query'),
             ('tq_private', 'tq_reader, tq_loader, tq_worker', 'record_walk'),
             ('tq_private', 'tq_worker', 'store_attachment'),
-            ('tq_private', 'tq_worker', 'build_tree refresh_statistics ingest_replies keep_replies drop_old_replies'),
+            ('tq_private', 'tq_worker', 'build_tree refresh_statistics ingest_replies keep_replies drop_old_replies move_blob drop_copy'),
             ('tq_private', 'tq_admin', 'need_cron limits_of raise_plain plain_message')
         ) AS g (nsp, roles, names)
         CROSS JOIN LATERAL (SELECT g.nsp) AS n

@@ -25,9 +25,9 @@ from tq_loader.problem import Problem
 START_SECONDS = 60
 # Below what kernels hand out to outgoing connections, above what services are usually given.
 PORTS = range(21000, 29000)
-# What the server may see of the environment of whoever starts it: the models' keys and addresses, and the
+# What the server may see of the environment of whoever starts it: the keys and addresses of models and of S3, and the
 # way through a proxy. Everything else stays out.
-PASSED = ("ANTHROPIC_", "OPENAI_")
+PASSED = ("ANTHROPIC_", "OPENAI_", "AWS_")
 PASSED_WHOLE = (
     "TQ_KEY_FILE",
     "TQ_KEY_HOSTS",

@@ -104,6 +104,51 @@ def estimate_of(plpy: Any, doc: str | None, content: bytes | None, model: str | 
 
 
 @reported
+def source_of(plpy: Any, document: str) -> bytes:
+    """tq.source(): a document's bytes."""
+    from tq.database.connection import PlpyDatabase
+    from tq.store.serve import source
+
+    return source(PlpyDatabase(plpy), document)
+
+
+@reported
+def source_url_of(plpy: Any, document: str) -> str | None:
+    """tq.source_url(): where a document's bytes can be fetched."""
+    from tq.database.connection import PlpyDatabase
+    from tq.store.serve import source_url
+
+    return source_url(PlpyDatabase(plpy), document)
+
+
+@reported
+def page_image_of(plpy: Any, document: str, request: str) -> bytes:
+    """tq.page_image(): a page as PNG."""
+    from tq.database.connection import PlpyDatabase
+    from tq.store.picture import page_image
+
+    return page_image(PlpyDatabase(plpy), document, request)
+
+
+@reported
+def move_blob(plpy: Any, sha256: str, target: str) -> int | None:
+    """One blob to another store."""
+    from tq.database.connection import PlpyDatabase
+    from tq.store.serve import move_blob
+
+    return move_blob(PlpyDatabase(plpy), sha256, target)
+
+
+@reported
+def drop_copy(plpy: Any, message: int) -> bool:
+    """The old copy of a moved blob."""
+    from tq.database.connection import PlpyDatabase
+    from tq.store.serve import drop_copy
+
+    return drop_copy(PlpyDatabase(plpy), message)
+
+
+@reported
 def query_walk(plpy: Any, query: str, search_path: str, time_zone: str) -> dict[str, Any]:
     """The rows of tq.load_query() and tq.refresh(), as a tq_private.query_result."""
     from tq.records.query import run_query

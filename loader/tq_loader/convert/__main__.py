@@ -15,21 +15,23 @@ if TYPE_CHECKING:
 PROG = "tq_loader.convert"
 # What the interpreter, the libraries and the output buffers need beside the file itself, in MiB.
 OWN_MB = 96
+MOST_PICTURES = 5000  # pages of a document that give it time for reading their pictures
 
 
 def main(argv: list[str]) -> int:
     """Read standard input, write messages to standard output; the exit code as the package documents it."""
-    name, media_type, memory_mb, cpu_seconds, attachments = arguments(argv)
+    job, cpu_seconds = arguments(argv)
+    memory_mb = job.memory_mb
     out_fd = private_output()
-    set_limits(out_fd, memory_mb, cpu_seconds)
+    set_limits(out_fd, memory_mb, cpu_seconds, job.page_seconds)
 
-    from tq_loader.convert.protocol import MALFORMED, TOO_LARGE, ConvertError, Job, Writer
+    from tq_loader.convert.protocol import MALFORMED, TOO_LARGE, ConvertError, Writer
 
     with os.fdopen(out_fd, "wb", buffering=1 << 16) as sink:
         out = Writer(sink)
         try:
             data = read_input(sys.stdin.buffer, memory_mb)
-            run(data, Job(name, media_type, memory_mb, attachments), out)
+            run(data, job, out)
             return 0
         except ConvertError as error:
             out.error(error)
@@ -87,8 +89,8 @@ def run(data: bytes | bytearray, job: Job, out: Writer) -> None:
     out.end()
 
 
-def arguments(argv: list[str]) -> tuple[str, str | None, int, int, bool]:
-    """(name, media type, memory in MiB, CPU seconds, whether attachments are wanted); 0 is no limit.
+def arguments(argv: list[str]) -> tuple[Job, int]:
+    """What is asked for, and the CPU seconds of this process; 0 is no limit.
 
     Hand-written: argparse costs a third of a start.
     """
@@ -97,7 +99,9 @@ def arguments(argv: list[str]) -> tuple[str, str | None, int, int, bool]:
     while rest:
         option = rest.pop(0)
         key, equals, value = option.partition("=")
-        if key not in ("--name", "--media-type", "--memory-mb", "--cpu-seconds", "--attachments"):
+        if key not in (
+            "--name", "--media-type", "--memory-mb", "--cpu-seconds", "--page-seconds", "--attachments"
+        ):  # fmt: skip
             usage(f"unknown argument {option!r}")
         if not equals:
             if not rest:
@@ -107,7 +111,7 @@ def arguments(argv: list[str]) -> tuple[str, str | None, int, int, bool]:
     if "--name" not in values:
         usage("--name is missing")
     numbers = []
-    for key, default in (("--memory-mb", "1024"), ("--cpu-seconds", "0")):
+    for key, default in (("--memory-mb", "1024"), ("--cpu-seconds", "0"), ("--page-seconds", "0")):
         text = values.get(key, default)
         if not text.isdecimal():
             usage(f"{key} must be a whole number, not {text!r}")
@@ -115,14 +119,19 @@ def arguments(argv: list[str]) -> tuple[str, str | None, int, int, bool]:
     if values.get("--attachments", "no") not in ("yes", "no"):
         usage("--attachments must be yes or no")
     wanted = values.get("--attachments") == "yes"
-    return values["--name"], values.get("--media-type") or None, numbers[0], numbers[1], wanted
+    from tq_loader.convert.protocol import Job
+
+    memory_mb, cpu_seconds, page_seconds = numbers
+    media_type = values.get("--media-type") or None
+    return Job(values["--name"], media_type, memory_mb, wanted, page_seconds), cpu_seconds
 
 
 def usage(problem: str) -> NoReturn:
     print(
         f"{PROG}: {problem}\n"
         f"usage: python -I -m {PROG} --name NAME "
-        "[--media-type TYPE] [--memory-mb 1024] [--cpu-seconds 0] [--attachments no] < FILE",
+        "[--media-type TYPE] [--memory-mb 1024] [--cpu-seconds 0] [--page-seconds 0] "
+        "[--attachments no] < FILE",
         file=sys.stderr,
     )
     raise SystemExit(2)
@@ -135,14 +144,18 @@ def private_output() -> int:
     return fd
 
 
-def set_limits(out_fd: int, memory_mb: int, cpu_seconds: int) -> None:
-    """Limits of this process. The file size limit is left out where standard output is itself a file."""
+def set_limits(out_fd: int, memory_mb: int, cpu_seconds: int, page_seconds: int = 0) -> None:
+    """Limits of this process. The file size limit is left out where standard output is itself a file.
+
+    page_seconds: the CPU time that :mod:`ocr` grants itself for each page that it has read. The hard limit leaves room
+    for that; whoever ignores the soft one is stopped by the parent's wall time.
+    """
     lower(resource.RLIMIT_CORE, 0, 0)
     if memory_mb:
         lower(resource.RLIMIT_AS, memory_mb << 20, memory_mb << 20)
     if cpu_seconds:
         # SIGXCPU ends the process at the soft limit; the hard limit kills what would ignore it.
-        lower(resource.RLIMIT_CPU, cpu_seconds, cpu_seconds + 2)
+        lower(resource.RLIMIT_CPU, cpu_seconds, cpu_seconds + 2 + page_seconds * MOST_PICTURES)
     if not stat.S_ISREG(os.fstat(out_fd).st_mode):
         lower(resource.RLIMIT_FSIZE, 0, 0)
 

@@ -51,6 +51,7 @@ def convert(data: bytes | bytearray, job: Job, found: Found, out: Writer) -> Non
     if not count:
         raise damaged("there is no picture in it")
     out.document(found.media_type, None)
+    ocr.patience.page_seconds, ocr.patience.tell = job.page_seconds, out.pictured
     failed: list[str] = []
     for index in range(min(count, MAX_PAGES)):
         read_one(pages, index, failed, out)

@@ -13,7 +13,7 @@ import shutil
 import subprocess
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import pairwise
@@ -42,6 +42,27 @@ SECOND_LOOK: Final = 60  # a word that only the second look found must be surer 
 # Of the seconds that a conversion has, what reading pictures may take before the rest is left unread.
 SHARE: Final = 0.75
 _START: Final = time.monotonic()
+
+
+@dataclass(slots=True)
+class Patience:
+    """What each page read adds to the time of the conversion, here and, by `tell`, at the parent."""
+
+    page_seconds: int = 0
+    tell: Callable[[], None] = lambda: None
+
+    def page_done(self) -> None:
+        soft, hard = resource.getrlimit(resource.RLIMIT_CPU)
+        if self.page_seconds and soft != resource.RLIM_INFINITY:
+            more = soft + self.page_seconds
+            if hard != resource.RLIM_INFINITY:
+                more = min(more, hard)
+            resource.setrlimit(resource.RLIMIT_CPU, (more, hard))
+            self.tell()
+
+
+patience: Final = Patience()
+
 
 PACKAGES: Final = "tesseract-ocr tesseract-ocr-osd"
 _PATH: Final = "/usr/bin:/usr/local/bin:/bin"
@@ -141,6 +162,12 @@ def read_page(page: Any) -> Reading:
                 )
             ]
         )
+    reading = _read_picture(page)
+    patience.page_done()
+    return reading
+
+
+def _read_picture(page: Any) -> Reading:
     dpi = resolution(page)
     try:
         picture = _Picture.of(page, dpi, 0)

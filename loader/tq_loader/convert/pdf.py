@@ -16,6 +16,7 @@ from typing import Any, Final
 
 import pymupdf as untyped
 
+from tq_loader.convert import ocr
 from tq_loader.convert.detect import Found
 from tq_loader.convert.layout import CELL_SEPARATOR, Box, Fragment, Row, reading_order
 from tq_loader.convert.protocol import (
@@ -82,6 +83,7 @@ def convert(data: bytes | bytearray, job: Job, found: Found, out: Writer) -> Non
     doc = open_pdf(data)
     try:
         out.document("application/pdf", clean_title((doc.metadata or {}).get("title")))
+        ocr.patience.page_seconds, ocr.patience.tell = job.page_seconds, out.pictured
         say_attachments(doc, job, out)
         pages = PageReader(doc)
         styles = Styles.of(pages.sample())
@@ -312,8 +314,6 @@ def read_picture(page: Any, seen: Page) -> None:
     """A page without a text layer, or with one that is garbage, as Tesseract reads it."""
     if not (page.get_images() or page.get_cdrawings() or any(kind == "unmapped_text" for kind, _ in seen.notes)):
         return
-    from tq_loader.convert import ocr
-
     reading = ocr.read_page(page)
     if reading.rows and max(reading.confidence) < ocr.RUBBISH:
         # Shapes of a drawing or photograph that were taken for letters.

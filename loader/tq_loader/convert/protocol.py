@@ -55,6 +55,7 @@ class Job:
     media_type: str | None = None
     memory_mb: int = 1024
     attachments: bool = False
+    page_seconds: int = 0  # that the parent adds to the time for each page read from its picture
 
 
 @dataclass(slots=True)
@@ -162,6 +163,11 @@ class Writer:
                 "content_base64": content,
             }
         )
+
+    def pictured(self) -> None:
+        """A page was read from its picture; told at once, since it gives the conversion more time."""
+        self._say({"type": "pictures", "pages": 1})
+        self._sink.flush()
 
     def end(self) -> None:
         if self._nul.count:

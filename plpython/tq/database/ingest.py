@@ -34,7 +34,7 @@ ANY_MESSAGES = Statement(
 SETTINGS = Statement("SELECT s.name, s.value #>> '{}' AS value FROM tq.setting AS s")
 DOCUMENTS = Statement(
     "SELECT d.id::text AS id, d.name, d.status::text AS status, d.language, d.line_count, d.media_type,"
-    f" octet_length(b.content) AS bytes, w.name AS wanted, {COLUMNS}"
+    f" coalesce(b.bytes, octet_length(b.content)) AS bytes, w.name AS wanted, {COLUMNS}"
     " FROM tq.document AS d"
     " JOIN tq.blob AS b ON b.sha256 = d.sha256"
     " CROSS JOIN LATERAL (SELECT coalesce(d.model,"
@@ -149,11 +149,6 @@ LOADED = Statement(
 
 # ---------------------------------------------------------------- convert
 
-CONTENT_SLICE = Statement(
-    "SELECT substring(b.content FROM $2 FOR $3) AS content"
-    " FROM tq.document AS d JOIN tq.blob AS b ON b.sha256 = d.sha256 WHERE d.id = $1::uuid",
-    ("text", "int4", "int4"),
-)
 CLEAR_NODES = Statement("DELETE FROM tq.node WHERE document_id = $1::uuid", ("text",))
 CLEAR_WINDOWS = Statement("DELETE FROM tq.provisional_window WHERE document_id = $1::uuid", ("text",))
 CLEAR_LINES = Statement("DELETE FROM tq.line WHERE document_id = $1::uuid", ("text",))

@@ -54,6 +54,18 @@ class OmissionMessage(msgspec.Struct, tag="omission", tag_field="type"):
     page: int | None = None
 
 
+class PicturesMessage(msgspec.Struct, tag="pictures", tag_field="type"):
+    """So many more pages were read from their pictures: each gives the conversion more time."""
+
+    pages: int
+
+
+class ImageMessage(msgspec.Struct, tag="image", tag_field="type"):
+    """png: base64 on its way."""
+
+    png: bytes
+
+
 class AttachmentMessage(msgspec.Struct, tag="attachment", tag_field="type"):
     """A file that is in this one; base64 on its way."""
 
@@ -73,7 +85,16 @@ class ErrorMessage(msgspec.Struct, tag="error", tag_field="type"):
     hint: str | None = None
 
 
-Output = DocumentMessage | LinesMessage | OmissionMessage | AttachmentMessage | EndMessage | ErrorMessage
+Output = (
+    DocumentMessage
+    | LinesMessage
+    | OmissionMessage
+    | AttachmentMessage
+    | PicturesMessage
+    | ImageMessage
+    | EndMessage
+    | ErrorMessage
+)
 _decoder: msgspec.json.Decoder[Output] = msgspec.json.Decoder(Output)
 
 
@@ -107,9 +128,16 @@ def without_network() -> tuple[str, ...]:
     return command if probe.returncode == 0 else ()
 
 
-def command(python: str, name: str, media_type: str | None, memory_mb: int, cpu_seconds: int) -> list[bytes]:
+def command(
+    python: str,
+    name: str,
+    media_type: str | None,
+    memory_mb: int,
+    cpu_seconds: int,
+    module: str = "tq_loader.convert",
+) -> list[bytes]:
     """The converter's command line, in bytes: the server's locale may not know the name's letters."""
-    parts = [*without_network(), python, "-I", "-m", "tq_loader.convert", f"--name={name}"]
+    parts = [*without_network(), python, "-I", "-m", module, f"--name={name}"]
     if media_type:
         parts.append(f"--media-type={media_type}")
     parts += [f"--memory-mb={memory_mb}", f"--cpu-seconds={cpu_seconds}"]
@@ -118,8 +146,11 @@ def command(python: str, name: str, media_type: str | None, memory_mb: int, cpu_
 
 @dataclass(slots=True)
 class Limits:
+    """page_seconds: added to the wall time for each page that was read from its picture."""
+
     memory_mb: int
     wall_seconds: float
+    page_seconds: float = 0
 
 
 class Conversion:
@@ -187,7 +218,11 @@ class Conversion:
                 raise TqError("TQ011", "the converter's output is malformed", str(error)) from None
             if isinstance(message, ErrorMessage):
                 raise TqError(_own_code(message.code), message.message, message.detail, message.hint)
-            ended = isinstance(message, EndMessage)
+            if isinstance(message, PicturesMessage):
+                # Only what was read counts, so that a page that hangs has no more than what is left.
+                self._limits.wall_seconds += self._limits.page_seconds * message.pages
+                self._deadline += self._limits.page_seconds * message.pages
+            ended = isinstance(message, EndMessage | ImageMessage)
             yield message
         if not ended or self._returncode() != 0:
             raise self._verdict()

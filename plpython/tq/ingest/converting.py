@@ -19,8 +19,10 @@ from tq.ingest import child
 from tq.ingest.cut import Note
 from tq.ingest.messages import MODEL, Message, body
 from tq.ingest.state import Document, Session, Superseded
+from tq.ingest.storing import of_document
 from tq.ingest.windows import Windows, is_nothing, shown_chars
 from tq.model.limits import Model
+from tq.store.blob import Gone
 from tq.text.tokens import detect_language, terms
 
 STRETCH_LINES = 32_768
@@ -52,16 +54,23 @@ def convert(
     writer = _Writer(session, document.id, started_at, document.need_model("mark"))
     seconds = session.settings.convert_seconds + SECONDS_PER_MB * (document.bytes >> 20)
     memory = session.settings.convert_memory_mb
+    page_seconds = session.settings.convert_page_seconds
     argv = command(document.name, document.media_type, memory, seconds)
+    if command is installed_converter:
+        argv = [*argv, f"--page-seconds={page_seconds}"]
+
+    content = of_document(session, document.id)
 
     def fetch(offset: int, size: int) -> bytes:
-        rows = session.db.fetch(sql.CONTENT_SLICE, document.id, offset + 1, size)
+        try:
+            piece = content.read(offset, size)
+        except Gone:
+            raise Superseded from None
         session.db.commit()
-        if not rows:
-            raise Superseded
-        return bytes(rows[0]["content"])
+        return piece
 
-    with child.Conversion(argv, child.Limits(memory, seconds), fetch, session.beat) as conversion:
+    limits = child.Limits(memory, seconds, page_seconds)
+    with child.Conversion(argv, limits, fetch, session.beat) as conversion:
         for output in conversion.messages():
             session.beat()
             match output:

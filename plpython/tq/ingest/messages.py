@@ -9,6 +9,7 @@ the attempt unchanged, so that waiting for a rate limit costs nothing.
 from __future__ import annotations
 
 import json
+import re
 import uuid
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -17,6 +18,7 @@ from typing import Any
 CONVERT = "tq_convert"
 MODEL = "tq_model"
 DEAD = "tq_dead"
+CONVERT_STEPS = ("convert", "store", "drop")  # the latter two are of a blob, not of a document
 MODEL_STEPS = ("mark", "cut", "summarise", "build", "rollup", "finish")
 HISTORY = 20  # failures remembered in a message
 LONGEST_BACKOFF = 60  # seconds
@@ -117,10 +119,16 @@ def parse(queue: str, message_id: int, read_ct: int, text: str) -> Message:
         body = None
     if not isinstance(body, dict):
         raise Malformed("the body is not a JSON object")
-    document = _uuid(body.get("document_id"), "document_id")
-    step = "convert" if queue == CONVERT else body.get("step")
-    if queue != CONVERT and step not in MODEL_STEPS:
+    step = body.get("step", "convert") if queue == CONVERT else body.get("step")
+    if step not in (CONVERT_STEPS if queue == CONVERT else MODEL_STEPS):
         raise Malformed(f"the step {str(step)[:60]!r} is not known")
+    if step in ("store", "drop"):
+        if not re.fullmatch("[0-9a-f]{64}", str(body.get("sha256"))):
+            raise Malformed("sha256 is not a digest")
+        if step == "drop" and not isinstance(body.get("store"), str):
+            raise Malformed("a drop step names no store")
+        return Message(queue, message_id, read_ct, body, "", str(step))
+    document = _uuid(body.get("document_id"), "document_id")
     window = _whole(body.get("window"), 0) if step == "mark" else 0
     if step == "mark" and window < 1:
         raise Malformed("a mark step names no window")

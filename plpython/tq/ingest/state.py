@@ -61,6 +61,7 @@ class Settings:
     visibility_seconds: int = 60
     convert_memory_mb: int = 1024
     convert_seconds: int = 120
+    convert_page_seconds: int = 10
 
     @classmethod
     def load(cls, db: Database) -> Settings:

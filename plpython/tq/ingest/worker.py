@@ -20,6 +20,7 @@ from tq.ingest.jobs import Job
 from tq.ingest.messages import CONVERT, DEAD, MODEL, Failure, Malformed, Message, backoff, buried, parse
 from tq.ingest.state import Document, Session, Superseded
 from tq.ingest.steps import build_document, cut_document, finish_document, resume_document
+from tq.ingest.storing import Busy, keep_bytes
 from tq.model.driver import Driver, open_driver
 from tq.model.limits import Model
 
@@ -172,6 +173,9 @@ class Worker:
         return bool(messages)
 
     def _convert(self, message: Message) -> None:
+        if message.step != "convert":
+            keep_bytes(self._session, message)
+            return
         document = self._documents([message]).get(message.document_id)
         if document is None or document.status not in ("pending", "converting"):
             raise Superseded
@@ -357,6 +361,9 @@ class Worker:
         except Superseded:
             self._db.rollback()
             self._drop([message])
+        except Busy:
+            self._db.rollback()
+            self._release([message], DEFER_SECONDS)
         except Exception as error:
             if is_cancel(error):
                 raise
