@@ -21,9 +21,9 @@ from typing import Any
 
 import psycopg
 
-from bench import corpus, database
+from bench import convert, corpus, database
 
-PARTS = ("ingest", "ask", "slow", "eval", "million")
+PARTS = ("ingest", "ask", "slow", "eval", "convert", "million")
 SHARED_EVAL = Path(os.environ.get("TQ_EVAL", Path(__file__).resolve().parents[3] / "shared" / "eval"))
 ASKED = 40  # questions a document
 WORKERS = 2
@@ -260,6 +260,11 @@ def main(parts: list[str]) -> None:
         f"{platform.node()}, {platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}, "
         f"{time.strftime('%Y-%m-%d')}"
     )
+    if "convert" in chosen:
+        say()
+        convert.convert()
+        if chosen == ["convert"]:
+            return
     with database.fresh() as url:
         if {"ingest", "ask", "slow"} & set(chosen):
             say()
