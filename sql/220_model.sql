@@ -80,7 +80,7 @@ COMMENT ON FUNCTION tq_private.drop_old_replies IS 'Drop replies of ingest that 
 
 -- A quarter of a prompt is for rules, possible queries and shots; the node prompt's own words take some of it.
 CREATE OR REPLACE FUNCTION tq_private.check_rules() RETURNS trigger
-LANGUAGE plpgsql STABLE PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, tq, pg_temp AS $$
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, tq, pg_temp AS $$
 DECLARE
     reader tq.model;
     room int;
