@@ -412,6 +412,27 @@ def test_a_section_number_is_no_quantity() -> None:
     assert reply(task).relation != "contradicts"
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "contradicts"),
+    [
+        ("Dogs are allowed in the waiting room.", "Dogs are not allowed in the waiting room.", True),
+        (
+            "The fee for a missed appointment is £35.",
+            "Arriving late is not recorded as a missed appointment.",
+            False,
+        ),
+        (
+            "The fee for a missed appointment is £35.",
+            "No treatment is refused because a fee for a missed appointment has not been paid.",
+            False,
+        ),
+    ],
+)
+def test_a_denial_of_something_else_is_no_contradiction(first: str, second: str, contradicts: bool) -> None:
+    found = reply(Compare("What about the waiting room, and the fee?", first, second, language="english"))
+    assert (found.relation == "contradicts") == contradicts
+
+
 def test_a_heading_is_an_answer_only_where_nothing_below_it_is() -> None:
     lines = ["## 3.3 Fee for a missed appointment", "", "The fee for a missed appointment is £35."]
     read = reply(leaf(lines, "How much is the fee for a missed appointment?"))

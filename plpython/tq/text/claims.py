@@ -186,11 +186,13 @@ def _within(a: Quantity, b: Quantity) -> bool:
 
 def _denied(first: str, second: str, about_a: set[str], about_b: set[str], overlap: float) -> bool:
     """One denies what the other says, of nearly the same words; or they use opposite words."""
-    smaller = min(len(about_a), len(about_b))
+    smaller, larger = sorted((len(about_a), len(about_b)))
     exception = bool(_LIMITS.search(first)) != bool(_LIMITS.search(second))
     if (
         overlap >= 0.6
         and smaller >= 2
+        # A longer sentence that denies something else may hold all words of the shorter one.
+        and overlap * smaller >= 0.55 * larger
         and not exception
         and bool(negations(first)) != bool(negations(second))
     ):
