@@ -319,6 +319,16 @@ def test_check_finds_a_quote_that_no_longer_stands(corpus: Connection) -> None:
     assert "does not hold" in checked["reason"]
 
 
+def test_a_clause_that_many_documents_state_is_found(db: Connection) -> None:
+    db.execute(
+        "SELECT tq.load_text('lease/' || n, 'The gate code is ' || 4000 + n || E'.\\nThe notice period is 3 months.')"
+        " FROM generate_series(1, 40) AS n"
+    )
+    db.execute("CALL tq.work(60, TRUE)")
+    row = asked(db, "lease/*", "How long is the notice period?")[0]
+    assert (row["certainty"], row["line_start"]) == ("settled", 2)
+
+
 def test_what_was_never_asked(db: Connection) -> None:
     for function in ("tq.explain", "tq.answers", "tq.check"):
         for value in (None, "68a2affe-2a68-41c2-b7ab-f9203f02159b"):

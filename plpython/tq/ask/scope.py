@@ -147,14 +147,25 @@ def _rarities(
     hits: Mapping[str, Mapping[str, int]],
     held_lines: Mapping[str, int],
 ) -> dict[str, float]:
-    """term → idf over the lines with text of all documents of one language, in the order asked, the rarest that fit."""
+    """term → how rare it is, in the order asked, the rarest that fit: idf over the lines with text of all documents of
+    one language, or over those of the documents that hold it, on average, where that is more. A clause that each of
+    many documents states once is common among all their lines, and says as much in each as it would alone."""
     total: Counter[str] = Counter()
     lines = 0
     for row in rows:
         lines += held_lines[row.id]
         total.update(hits.get(row.id, {}))
     kept = set(sorted(wanted, key=lambda term: (total[term] == 0, total[term]))[:MAX_TERMS])
-    return {term: asking.rarity(lines, total[term]) for term in wanted if term in kept}
+    weights: dict[str, float] = {}
+    for term in wanted:
+        if term in kept:
+            own = [
+                asking.rarity(held_lines[row.id], hits[row.id][term])
+                for row in rows
+                if hits.get(row.id, {}).get(term)
+            ]
+            weights[term] = max(asking.rarity(lines, total[term]), sum(own) / len(own) if own else 0.0)
+    return weights
 
 
 def _order(
