@@ -215,7 +215,12 @@ class Conversion:
             try:
                 message = _decoder.decode(line)
             except msgspec.MsgspecError as error:
-                raise TqError("TQ011", "the converter's output is malformed", str(error)) from None
+                raise TqError(
+                    "TQ011",
+                    "the converter's output is malformed",
+                    str(error),
+                    "The file is probably damaged. Open it in its own program, save it anew and load that.",
+                ) from None
             if isinstance(message, ErrorMessage):
                 raise TqError(_own_code(message.code), message.message, message.detail, message.hint)
             if isinstance(message, PicturesMessage):
