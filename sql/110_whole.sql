@@ -7,66 +7,49 @@
 
 CREATE OR REPLACE FUNCTION tq_private.touch() RETURNS trigger
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    changed uuid[];
 BEGIN
-    IF TG_TABLE_NAME = 'line' THEN
-        IF TG_OP = 'INSERT' THEN
-            -- Lines below the new ones were verified before: the check begins at the first new one.
-            INSERT INTO tq_private.touched AS t (document_id, xid, first_new_line, lines, windows, nodes)
-            SELECT document_id, pg_current_xact_id(), min(line_no), FALSE, FALSE, FALSE FROM new_rows GROUP BY document_id
-            ON CONFLICT (document_id, xid) DO UPDATE SET first_new_line = least(t.first_new_line, excluded.first_new_line)
-            WHERE t.first_new_line IS NULL OR excluded.first_new_line < t.first_new_line;
-        ELSIF TG_OP = 'DELETE' THEN
-            INSERT INTO tq_private.touched AS t (document_id, xid, lines, windows, nodes)
-            SELECT DISTINCT document_id, pg_current_xact_id(), TRUE, FALSE, FALSE FROM old_rows
-            ON CONFLICT (document_id, xid) DO UPDATE SET lines = TRUE WHERE NOT t.lines;
-        ELSE
-            INSERT INTO tq_private.touched AS t (document_id, xid, lines, windows, nodes)
-            SELECT DISTINCT document_id, pg_current_xact_id(), TRUE, FALSE, FALSE FROM (
-                (SELECT document_id, line_no FROM new_rows EXCEPT SELECT document_id, line_no FROM old_rows)
-                UNION ALL
-                (SELECT document_id, line_no FROM old_rows EXCEPT SELECT document_id, line_no FROM new_rows)) AS changed
-            ON CONFLICT (document_id, xid) DO UPDATE SET lines = TRUE WHERE NOT t.lines;
-        END IF;
-    ELSIF TG_TABLE_NAME = 'node' THEN
-        IF TG_OP = 'INSERT' THEN
-            INSERT INTO tq_private.touched AS t (document_id, xid, lines, windows, nodes)
-            SELECT DISTINCT document_id, pg_current_xact_id(), FALSE, FALSE, TRUE FROM new_rows
-            ON CONFLICT (document_id, xid) DO UPDATE SET nodes = TRUE WHERE NOT t.nodes;
-        ELSIF TG_OP = 'DELETE' THEN
-            INSERT INTO tq_private.touched AS t (document_id, xid, lines, windows, nodes)
-            SELECT DISTINCT document_id, pg_current_xact_id(), FALSE, FALSE, TRUE FROM old_rows
-            ON CONFLICT (document_id, xid) DO UPDATE SET nodes = TRUE WHERE NOT t.nodes;
-        ELSE
-            -- A summary written or a title changed leaves the structure alone, and costs no check.
-            INSERT INTO tq_private.touched AS t (document_id, xid, lines, windows, nodes)
-            SELECT DISTINCT document_id, pg_current_xact_id(), FALSE, FALSE, TRUE FROM (
-                (SELECT document_id, id, target_node_id, depth, is_leaf, line_start, line_end FROM new_rows
-                 EXCEPT SELECT document_id, id, target_node_id, depth, is_leaf, line_start, line_end FROM old_rows)
-                UNION ALL
-                (SELECT document_id, id, target_node_id, depth, is_leaf, line_start, line_end FROM old_rows
-                 EXCEPT SELECT document_id, id, target_node_id, depth, is_leaf, line_start, line_end FROM new_rows)) AS changed
-            ON CONFLICT (document_id, xid) DO UPDATE SET nodes = TRUE WHERE NOT t.nodes;
-        END IF;
-    ELSE
-        IF TG_OP = 'INSERT' THEN
-            INSERT INTO tq_private.touched AS t (document_id, xid, lines, windows, nodes)
-            SELECT DISTINCT document_id, pg_current_xact_id(), FALSE, TRUE, FALSE FROM new_rows
-            ON CONFLICT (document_id, xid) DO UPDATE SET windows = TRUE WHERE NOT t.windows;
-        ELSIF TG_OP = 'DELETE' THEN
-            INSERT INTO tq_private.touched AS t (document_id, xid, lines, windows, nodes)
-            SELECT DISTINCT document_id, pg_current_xact_id(), FALSE, TRUE, FALSE FROM old_rows
-            ON CONFLICT (document_id, xid) DO UPDATE SET windows = TRUE WHERE NOT t.windows;
-        ELSE
-            INSERT INTO tq_private.touched AS t (document_id, xid, lines, windows, nodes)
-            SELECT DISTINCT document_id, pg_current_xact_id(), FALSE, TRUE, FALSE FROM (
-                (SELECT document_id, ordinal, line_start, line_end FROM new_rows
-                 EXCEPT SELECT document_id, ordinal, line_start, line_end FROM old_rows)
-                UNION ALL
-                (SELECT document_id, ordinal, line_start, line_end FROM old_rows
-                 EXCEPT SELECT document_id, ordinal, line_start, line_end FROM new_rows)) AS changed
-            ON CONFLICT (document_id, xid) DO UPDATE SET windows = TRUE WHERE NOT t.windows;
-        END IF;
+    IF TG_TABLE_NAME = 'line' AND TG_OP = 'INSERT' THEN
+        -- Lines below the new ones were verified before: the check begins at the first new one.
+        INSERT INTO tq_private.touched AS t (document_id, xid, first_new_line, lines, windows, nodes)
+        SELECT document_id, pg_current_xact_id(), min(line_no), FALSE, FALSE, FALSE FROM new_rows GROUP BY document_id
+        ON CONFLICT (document_id, xid) DO UPDATE SET first_new_line = least(t.first_new_line, excluded.first_new_line)
+        WHERE t.first_new_line IS NULL OR excluded.first_new_line < t.first_new_line;
+        RETURN NULL;
     END IF;
+
+    IF TG_OP = 'INSERT' THEN
+        changed := ARRAY(SELECT DISTINCT document_id FROM new_rows);
+    ELSIF TG_OP = 'DELETE' THEN
+        changed := ARRAY(SELECT DISTINCT document_id FROM old_rows);
+    -- An update counts where it changes the structure: a summary written or a title changed costs no check.
+    ELSIF TG_TABLE_NAME = 'line' THEN
+        changed := ARRAY(SELECT DISTINCT document_id FROM (
+            (SELECT document_id, line_no FROM new_rows EXCEPT SELECT document_id, line_no FROM old_rows)
+            UNION ALL
+            (SELECT document_id, line_no FROM old_rows EXCEPT SELECT document_id, line_no FROM new_rows)) AS x);
+    ELSIF TG_TABLE_NAME = 'node' THEN
+        changed := ARRAY(SELECT DISTINCT document_id FROM (
+            (SELECT document_id, id, target_node_id, depth, is_leaf, line_start, line_end FROM new_rows
+             EXCEPT SELECT document_id, id, target_node_id, depth, is_leaf, line_start, line_end FROM old_rows)
+            UNION ALL
+            (SELECT document_id, id, target_node_id, depth, is_leaf, line_start, line_end FROM old_rows
+             EXCEPT SELECT document_id, id, target_node_id, depth, is_leaf, line_start, line_end FROM new_rows)) AS x);
+    ELSE
+        changed := ARRAY(SELECT DISTINCT document_id FROM (
+            (SELECT document_id, ordinal, line_start, line_end FROM new_rows
+             EXCEPT SELECT document_id, ordinal, line_start, line_end FROM old_rows)
+            UNION ALL
+            (SELECT document_id, ordinal, line_start, line_end FROM old_rows
+             EXCEPT SELECT document_id, ordinal, line_start, line_end FROM new_rows)) AS x);
+    END IF;
+    INSERT INTO tq_private.touched AS t (document_id, xid, lines, windows, nodes)
+    SELECT doc, pg_current_xact_id(), TG_TABLE_NAME = 'line', TG_TABLE_NAME = 'provisional_window', TG_TABLE_NAME = 'node'
+    FROM unnest(changed) AS doc
+    ON CONFLICT (document_id, xid) DO UPDATE
+    SET lines = t.lines OR excluded.lines, windows = t.windows OR excluded.windows, nodes = t.nodes OR excluded.nodes
+    WHERE (excluded.lines AND NOT t.lines) OR (excluded.windows AND NOT t.windows) OR (excluded.nodes AND NOT t.nodes);
     RETURN NULL;
 END $$;
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import calendar
 import random
 from collections.abc import Iterator
 
@@ -47,20 +48,7 @@ NOTES = [
     "No work was done in the afternoon, since the power was off for the whole district.",
     "The log of the week before was read and signed, and two entries were corrected.",
 ]
-MONTHS = [
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-]
+MONTHS = list(calendar.month_name)[1:]
 
 
 def lines(count: int) -> Iterator[str]:

@@ -6,6 +6,7 @@ notes are hand-written in :mod:`tq_loader.demo.log_events`; who, where, when and
 
 from __future__ import annotations
 
+import calendar
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -18,20 +19,7 @@ YEAR: Final = 2024
 SITES: Final = ("Alder Lane", "Mill Street", "Harbour View")
 # Appointments of a usual weekday, and the share that is missed, by site.
 USUAL: Final = {"Alder Lane": (148, 0.034), "Mill Street": (92, 0.052), "Harbour View": (61, 0.041)}
-MONTHS: Final = [
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-]
+MONTHS: Final = list(calendar.month_name)[1:]
 DAYS: Final = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
 
