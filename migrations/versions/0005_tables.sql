@@ -1,0 +1,1 @@
+-- Tables of a page, and what a second extraction found.
