@@ -125,7 +125,7 @@ BEGIN
             ('tq', 'tq_reader, tq_loader, tq_worker', 'record'),
             ('tq_private', 'tq_loader, tq_admin', 'query_walk run_query keep_query'),
             ('tq_private', 'tq_reader, tq_loader, tq_worker', 'record_walk'),
-            ('tq_private', 'tq_worker', 'store_attachment'),
+            ('tq_private', 'tq_worker', 'work store_attachment'),
             ('tq_private', 'tq_worker', 'build_tree refresh_statistics ingest_replies keep_replies drop_old_replies move_blob drop_copy'),
             ('tq_private', 'tq_admin', 'need_cron limits_of raise_plain plain_message')
         ) AS g (nsp, roles, names)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from functools import wraps
+from importlib import import_module
 from typing import Any, ParamSpec, TypeVar
 
 from tq.errors import TqError
@@ -11,16 +13,38 @@ from tq.errors import TqError
 P = ParamSpec("P")
 R = TypeVar("R")
 
+# What a session imports first, in steps of some 20 ms each.
+HEAVY = (
+    "msgspec",
+    "tq.text.tokens",
+    "tq.text.quantities",
+    "tq.model.tasks",
+    "tq.ask.records",
+    "tq.model.extractive",
+    "tq.ask.question",
+)
+
+
+def _import(plpy: Any) -> None:
+    """Imports the engine once a session; a cancel or statement_timeout gets through after each step."""
+    from tq.database.connection import PlpyDatabase
+
+    if HEAVY[-1] not in sys.modules:
+        for name in HEAVY:
+            import_module(name)
+            PlpyDatabase(plpy).pulse()
+
 
 def reported(function: Callable[P, R]) -> Callable[P, R]:
     """A function whose first argument is plpy, with every TqError raised as PostgreSQL's own error."""
 
     @wraps(function)
     def run(*args: P.args, **kwargs: P.kwargs) -> R:
+        plpy: Any = args[0]
         try:
+            _import(plpy)
             return function(*args, **kwargs)
         except TqError as error:
-            plpy: Any = args[0]
             more = {"detail": error.detail, "hint": error.hint, "sqlstate": error.code}
             plpy.error(error.message, **{name: value for name, value in more.items() if value})
             raise  # plpy.error does not come back
@@ -28,13 +52,22 @@ def reported(function: Callable[P, R]) -> Callable[P, R]:
     return run
 
 
-@reported
-def work(plpy: Any, seconds: int, until_empty: bool) -> None:
-    """CALL tq.work(): work for so many seconds, committing between steps."""
+def work(plpy: Any, seconds: int, until_empty: bool, problem: str | None) -> tuple[str | None]:
+    """CALL tq.work(): work for so many seconds, committing between steps. Its problem, as JSON, is raised by its caller."""
+    import json
+
     from tq.database.connection import PlpyDatabase
     from tq.ingest.worker import begin_work
 
-    begin_work(PlpyDatabase(plpy), seconds, until_empty)
+    try:
+        begin_work(PlpyDatabase(plpy), seconds, until_empty)
+    except TqError as error:
+        problem = json.dumps(
+            {"code": error.code, "message": error.message, "detail": error.detail, "hint": error.hint}
+        )
+    except plpy.SPIError as error:
+        problem = json.dumps({"code": error.sqlstate, "message": str(error)})
+    return (problem,)
 
 
 @reported

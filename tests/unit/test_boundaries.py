@@ -25,7 +25,11 @@ def bodies() -> list[tuple[str, list[str], str]]:
     found = []
     for path in sorted((ROOT / "sql").glob("*.sql")):
         for name, arguments, body in BODY.findall(path.read_text(encoding="utf-8")):
-            names = [part.split()[0] for part in arguments.split(",") if part.strip()]
+            names = [
+                re.sub(r"^INOUT ", "", part.strip()).split()[0]
+                for part in arguments.split(",")
+                if part.strip()
+            ]
             found.append((name, names, body))
     return found
 
