@@ -12,6 +12,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -40,12 +41,33 @@ def pytest_configure(config: pytest.Config) -> None:
     config.option.postgresql_user = SUPERUSER
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    # Tests of the one database with pg_cron take turns.
+    for item in items:
+        if "cron_url" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.xdist_group("cron"))
+
+
 @pytest.fixture(scope="session")
 def server() -> Instance:
     """The test instance, running what is in the tree now."""
+    instance = find_home().instance("test")
+    # Several processes may share the run: one brings it up, the others find it so.
+    with _locked(instance.root.parent / "test.lock"):
+        _bring_up(instance)
+    return instance
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    with open(path, "w", encoding="ascii") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _bring_up(instance: Instance) -> None:
     subprocess.run([CHECKOUT / "loader" / "setup.sh", "--dev"], check=True)
     home = find_home()
-    instance = home.instance("test")
     up = [str(home.venv / "bin" / "tq"), "up", "--instance", "test"]
     if subprocess.run(up, check=False).returncode != 0:
         # Most often an unreleased migration that changed since; nothing in this database is worth keeping.
@@ -56,7 +78,6 @@ def server() -> Instance:
         subprocess.run([up[0], "down", "--instance", "test"], check=True)
         subprocess.run(up, check=True)
     _drop_left_behind(instance)
-    return instance
 
 
 def _drop_left_behind(instance: Instance) -> None:
@@ -73,8 +94,7 @@ def _drop_left_behind(instance: Instance) -> None:
 def _migrate_template(*, dbname: str, **_: Any) -> None:
     instance = find_home().instance("test")
     # Roles belong to the whole cluster: two sessions that migrate at once would trip over each other's.
-    with open(instance.root / "template.lock", "w", encoding="ascii") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+    with _locked(instance.root / "template.lock"):
         migrate(instance.url(dbname))
 
 

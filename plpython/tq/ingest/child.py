@@ -191,8 +191,9 @@ class Conversion:
                 f"{error.strerror}: {os.fsdecode(self._argv[0])}",
                 "The interpreter is found from TQ_PYTHON or from where tq is installed; `tq doctor` looks closer.",
             ) from None
-        for target in (self._feed, self._read, self._read_errors):
+        for target in (self._feed, self._read):
             self._start(target)
+        self._listener = self._start(self._read_errors)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -266,6 +267,8 @@ class Conversion:
 
     def _verdict(self) -> TqError:
         code = self._returncode()
+        # Its last words may still be in the pipe, and a child of its own may hold that open.
+        self._listener.join(timeout=1)
         said = self._errors.decode("utf-8", "replace").strip().splitlines()
         last = said[-1].strip()[:300] if said else ""
         if -code == signal.SIGXCPU:
@@ -296,7 +299,7 @@ class Conversion:
 
     # ------------------------------------------------------------ threads
 
-    def _start(self, target: Callable[[], None]) -> None:
+    def _start(self, target: Callable[[], None]) -> threading.Thread:
         thread = threading.Thread(target=target, daemon=True)
         # A backend's signals belong to its main thread: a new thread inherits the mask that blocks them.
         previous = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
@@ -305,6 +308,7 @@ class Conversion:
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, previous)
         self._threads.append(thread)
+        return thread
 
     def _pipe(self, name: str) -> IO[bytes]:
         pipe: Any = getattr(self._process, name)
