@@ -1,6 +1,28 @@
 -- Loading, and what else moves a document through its life from outside: retry, cancel, remove. The public functions
 -- check what they are given with the caller's own rights; the small definer functions write.
 
+CREATE OR REPLACE FUNCTION tq_private.raise_problem(problem jsonb) RETURNS void
+LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, tq, pg_temp AS $$
+DECLARE
+    state constant text := problem ->> 'code';
+    message constant text := problem ->> 'message';
+    detail constant text := problem ->> 'detail';
+    hint constant text := problem ->> 'hint';
+BEGIN
+    -- RAISE takes no NULL, and an empty DETAIL or HINT would be shown as an empty line.
+    IF detail <> '' AND hint <> '' THEN
+        RAISE EXCEPTION USING ERRCODE = state, MESSAGE = message, DETAIL = detail, HINT = hint;
+    ELSIF detail <> '' THEN
+        RAISE EXCEPTION USING ERRCODE = state, MESSAGE = message, DETAIL = detail;
+    ELSIF hint <> '' THEN
+        RAISE EXCEPTION USING ERRCODE = state, MESSAGE = message, HINT = hint;
+    END IF;
+    RAISE EXCEPTION USING ERRCODE = state, MESSAGE = message;
+END $$;
+COMMENT ON FUNCTION tq_private.raise_problem IS
+'Raise what a Python body hands out as its problem; nothing for NULL.
+{"code", "message", "detail", "hint"}. An error that leaves PL/Python itself has the class''s name before its message.';
+
 CREATE OR REPLACE FUNCTION tq_private.invalid_argument(argument text, seen text, hint text) RETURNS void
 LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN

@@ -3,8 +3,8 @@
 -- ---------------------------------------------------------------- records
 
 -- Stable: what is not read-only is refused in it, and the description and the rows are of one snapshot.
-CREATE OR REPLACE FUNCTION tq_private.query_walk(query text, search_path text, time_zone text)
-RETURNS tq_private.query_result
+CREATE OR REPLACE FUNCTION tq_private.query_walk(
+    query text, search_path text, time_zone text, OUT result tq_private.query_result, OUT problem jsonb)
 LANGUAGE plpython3u STABLE PARALLEL UNSAFE SET search_path = pg_catalog, tq, pg_temp AS $$
 from tq import entry
 return entry.query_walk(plpy, query, search_path, time_zone)
@@ -12,7 +12,8 @@ $$;
 COMMENT ON FUNCTION tq_private.query_walk IS
 'Vet a query and read its rows with the rights of the caller; writes nothing and locks no row.';
 
-CREATE OR REPLACE FUNCTION tq_private.record_walk(document uuid, line_start int, line_end int) RETURNS jsonb
+CREATE OR REPLACE FUNCTION tq_private.record_walk(
+    document uuid, line_start int, line_end int, OUT result jsonb, OUT problem jsonb)
 LANGUAGE plpython3u STABLE PARALLEL UNSAFE SET search_path = pg_catalog, tq, pg_temp AS $$
 from tq import entry
 return entry.record_walk(plpy, document, line_start, line_end)
@@ -23,24 +24,17 @@ CREATE OR REPLACE FUNCTION tq_private.run_query(query text, search_path text, ti
 RETURNS tq_private.query_result
 LANGUAGE plpgsql STABLE PARALLEL UNSAFE SET search_path = pg_catalog, tq, pg_temp AS $$
 DECLARE
-    result tq_private.query_result;
-    state text;
-    message text;
-    detail text;
-    hint text;
+    walked record;
 BEGIN
     -- In a subtransaction, so that the rest of the transaction may write again; and it is always rolled back.
     PERFORM set_config('transaction_read_only', 'on', TRUE);
-    result := tq_private.query_walk(query, search_path, time_zone);
+    walked := tq_private.query_walk(query, search_path, time_zone);
     RAISE SQLSTATE 'TQUND';
 EXCEPTION WHEN SQLSTATE 'TQUND' THEN
-    RETURN result;
-WHEN query_canceled OR OTHERS THEN
-    GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE, message = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL,
-                            hint = PG_EXCEPTION_HINT;
-    PERFORM tq_private.raise_plain(state, message, detail, hint);
+    PERFORM tq_private.raise_problem(walked.problem);
+    RETURN walked.result;
 END $$;
-COMMENT ON FUNCTION tq_private.run_query IS 'The same read-only, whatever it calls, with errors cleaned of PL/Python''s words.';
+COMMENT ON FUNCTION tq_private.run_query IS 'The same read-only, whatever it calls.';
 
 -- Definer: loaders write no tables. The role that gave the query is written down, and no other runs it again.
 CREATE OR REPLACE FUNCTION tq_private.keep_query(
@@ -141,11 +135,7 @@ DECLARE
     first int;
     last int;
     wanted int;
-    records jsonb;
-    state text;
-    message text;
-    detail text;
-    hint text;
+    walked record;
 BEGIN
     BEGIN
         first := (citation ->> 'line_start')::int;
@@ -168,16 +158,12 @@ BEGIN
     END IF;
     BEGIN
         PERFORM set_config('transaction_read_only', 'on', TRUE);
-        records := tq_private.record_walk(document, first, last);
+        walked := tq_private.record_walk(document, first, last);
         RAISE SQLSTATE 'TQUND';
     EXCEPTION WHEN SQLSTATE 'TQUND' THEN
-        NULL;
-    WHEN query_canceled OR OTHERS THEN
-        GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE, message = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL,
-                                hint = PG_EXCEPTION_HINT;
-        PERFORM tq_private.raise_plain(state, message, detail, hint);
+        PERFORM tq_private.raise_problem(walked.problem);
     END;
-    RETURN QUERY SELECT e.value FROM jsonb_array_elements(records) AS e;
+    RETURN QUERY SELECT e.value FROM jsonb_array_elements(walked.result) AS e;
 END $$;
 COMMENT ON FUNCTION tq.record IS
 'The database records that a citation names, one object each.

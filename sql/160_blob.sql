@@ -1,21 +1,21 @@
 -- The bytes of documents: reading them, an address for them, the picture of a page, and moving them between stores.
 
 -- Definer, and each asks first whether the asker may see the document: readers have no right on the table of bytes.
-CREATE OR REPLACE FUNCTION tq_private.source_of(document uuid) RETURNS bytea
+CREATE OR REPLACE FUNCTION tq_private.source_of(document uuid, OUT result bytea, OUT problem jsonb)
 LANGUAGE plpython3u STABLE PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, tq, pg_temp AS $$
 from tq import entry
 return entry.source_of(plpy, document)
 $$;
 COMMENT ON FUNCTION tq_private.source_of IS 'A document''s bytes from where they are.';
 
-CREATE OR REPLACE FUNCTION tq_private.source_url_of(document uuid) RETURNS text
+CREATE OR REPLACE FUNCTION tq_private.source_url_of(document uuid, OUT result text, OUT problem jsonb)
 LANGUAGE plpython3u STABLE PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, tq, pg_temp AS $$
 from tq import entry
 return entry.source_url_of(plpy, document)
 $$;
 COMMENT ON FUNCTION tq_private.source_url_of IS 'An address of a document''s bytes; NULL in the database.';
 
-CREATE OR REPLACE FUNCTION tq_private.page_image_of(document uuid, request text) RETURNS bytea
+CREATE OR REPLACE FUNCTION tq_private.page_image_of(document uuid, request text, OUT result bytea, OUT problem jsonb)
 LANGUAGE plpython3u STABLE PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, tq, pg_temp AS $$
 from tq import entry
 return entry.page_image_of(plpy, document, request)
@@ -23,20 +23,42 @@ $$;
 COMMENT ON FUNCTION tq_private.page_image_of IS 'A page as PNG, drawn by a child process.';
 
 -- Moving: two calls, so that the old copy goes only when the new one is committed.
-CREATE OR REPLACE FUNCTION tq_private.move_blob(sha256 text, target text) RETURNS bigint
+CREATE OR REPLACE FUNCTION tq_private.blob_moved(sha256 text, target text, OUT result bigint, OUT problem jsonb)
 LANGUAGE plpython3u VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, tq, pg_temp AS $$
 from tq import entry
-return entry.move_blob(plpy, sha256, target)
+return entry.blob_moved(plpy, sha256, target)
 $$;
+COMMENT ON FUNCTION tq_private.blob_moved IS 'The body of move_blob.';
+
+CREATE OR REPLACE FUNCTION tq_private.move_blob(sha256 text, target text) RETURNS bigint
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, tq, pg_temp AS $$
+DECLARE
+    walked record;
+BEGIN
+    walked := tq_private.blob_moved(sha256, target);
+    PERFORM tq_private.raise_problem(walked.problem);
+    RETURN walked.result;
+END $$;
 COMMENT ON FUNCTION tq_private.move_blob IS
 'Copy a blob to another store and check the copy; the id of the message that drops the old one, 0 for none to drop.
 NULL where another session has the blob in hand.';
 
-CREATE OR REPLACE FUNCTION tq_private.drop_copy(message bigint) RETURNS boolean
+CREATE OR REPLACE FUNCTION tq_private.copy_dropped(message bigint, OUT result boolean, OUT problem jsonb)
 LANGUAGE plpython3u VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, tq, pg_temp AS $$
 from tq import entry
-return entry.drop_copy(plpy, message)
+return entry.copy_dropped(plpy, message)
 $$;
+COMMENT ON FUNCTION tq_private.copy_dropped IS 'The body of drop_copy.';
+
+CREATE OR REPLACE FUNCTION tq_private.drop_copy(message bigint) RETURNS boolean
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, tq, pg_temp AS $$
+DECLARE
+    walked record;
+BEGIN
+    walked := tq_private.copy_dropped(message);
+    PERFORM tq_private.raise_problem(walked.problem);
+    RETURN walked.result;
+END $$;
 COMMENT ON FUNCTION tq_private.drop_copy IS 'Do the step of a queued drop message now, once move_blob is committed.';
 
 -- ---------------------------------------------------------------- for users
@@ -58,20 +80,11 @@ COMMENT ON FUNCTION tq_private.stored_document IS 'The one document that an argu
 CREATE OR REPLACE FUNCTION tq.source(doc text) RETURNS bytea
 LANGUAGE plpgsql STABLE PARALLEL UNSAFE SET search_path = pg_catalog, tq, pg_temp AS $$
 DECLARE
-    result bytea;
-    state text;
-    message text;
-    detail text;
-    hint text;
+    walked record;
 BEGIN
-    BEGIN
-        result := tq_private.source_of((tq_private.stored_document(doc)).id);
-    EXCEPTION WHEN query_canceled OR OTHERS THEN
-        GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE, message = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL,
-                                hint = PG_EXCEPTION_HINT;
-        PERFORM tq_private.raise_plain(state, message, detail, hint);
-    END;
-    RETURN result;
+    walked := tq_private.source_of((tq_private.stored_document(doc)).id);
+    PERFORM tq_private.raise_problem(walked.problem);
+    RETURN walked.result;
 END $$;
 COMMENT ON FUNCTION tq.source IS
 'The bytes of a document''s file, from wherever they are kept.
@@ -80,20 +93,11 @@ Of a document that failed or is not ready yet, too. Missing in the store: TQ040;
 CREATE OR REPLACE FUNCTION tq.source_url(doc text) RETURNS text
 LANGUAGE plpgsql STABLE PARALLEL UNSAFE SET search_path = pg_catalog, tq, pg_temp AS $$
 DECLARE
-    result text;
-    state text;
-    message text;
-    detail text;
-    hint text;
+    walked record;
 BEGIN
-    BEGIN
-        result := tq_private.source_url_of((tq_private.stored_document(doc)).id);
-    EXCEPTION WHEN query_canceled OR OTHERS THEN
-        GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE, message = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL,
-                                hint = PG_EXCEPTION_HINT;
-        PERFORM tq_private.raise_plain(state, message, detail, hint);
-    END;
-    RETURN result;
+    walked := tq_private.source_url_of((tq_private.stored_document(doc)).id);
+    PERFORM tq_private.raise_problem(walked.problem);
+    RETURN walked.result;
 END $$;
 COMMENT ON FUNCTION tq.source_url IS
 'An address of a document''s file: signed for an hour, or a file URL.
@@ -109,35 +113,26 @@ DECLARE
     last int := coalesce(page_image.line_end, page_image.line_start, (citation ->> 'line_end')::int, (citation ->> 'line_start')::int);
     wanted int := page_image.page;
     cited jsonb;
-    result bytea;
-    state text;
-    message text;
-    detail text;
-    hint text;
+    walked record;
 BEGIN
     IF dpi IS NULL OR dpi NOT BETWEEN 36 AND 400 THEN
         PERFORM tq_private.invalid_argument('dpi', format('It is %s.', coalesce(dpi::text, 'NULL')), 'Give 36 to 400 dots an inch.');
     END IF;
-    BEGIN
-        d := tq_private.resolve_document(coalesce(document, (citation ->> 'document') || coalesce('@' || (citation ->> 'version'), '')));
-        SELECT coalesce(wanted, min(l.page)) INTO wanted
-        FROM tq.line AS l WHERE l.document_id = d.id AND l.line_no BETWEEN first AND last;
-        wanted := coalesce(wanted, (citation ->> 'page')::int);
-        SELECT jsonb_agg(jsonb_build_object('line_no', l.line_no, 'text', left(l.text, 4000), 'kind', l.kind,
-                                            'bbox', l.locator -> 'bbox') ORDER BY l.line_no)
-        INTO cited
-        FROM (SELECT x.* FROM tq.line AS x
-              WHERE x.document_id = d.id AND x.line_no BETWEEN first AND last AND x.page = wanted
-              ORDER BY x.line_no LIMIT 500) AS l;
-        result := tq_private.page_image_of(d.id, jsonb_build_object(
-            'document', d.name, 'media_type', d.media_type, 'page', wanted, 'dpi', dpi, 'lines', coalesce(cited, '[]'),
-            'first', first, 'quote', coalesce(page_image.quote, citation ->> 'quote'))::text);
-    EXCEPTION WHEN query_canceled OR OTHERS THEN
-        GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE, message = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL,
-                                hint = PG_EXCEPTION_HINT;
-        PERFORM tq_private.raise_plain(state, message, detail, hint);
-    END;
-    RETURN result;
+    d := tq_private.resolve_document(coalesce(document, (citation ->> 'document') || coalesce('@' || (citation ->> 'version'), '')));
+    SELECT coalesce(wanted, min(l.page)) INTO wanted
+    FROM tq.line AS l WHERE l.document_id = d.id AND l.line_no BETWEEN first AND last;
+    wanted := coalesce(wanted, (citation ->> 'page')::int);
+    SELECT jsonb_agg(jsonb_build_object('line_no', l.line_no, 'text', left(l.text, 4000), 'kind', l.kind,
+                                        'bbox', l.locator -> 'bbox') ORDER BY l.line_no)
+    INTO cited
+    FROM (SELECT x.* FROM tq.line AS x
+          WHERE x.document_id = d.id AND x.line_no BETWEEN first AND last AND x.page = wanted
+          ORDER BY x.line_no LIMIT 500) AS l;
+    walked := tq_private.page_image_of(d.id, jsonb_build_object(
+        'document', d.name, 'media_type', d.media_type, 'page', wanted, 'dpi', dpi, 'lines', coalesce(cited, '[]'),
+        'first', first, 'quote', coalesce(page_image.quote, citation ->> 'quote'))::text);
+    PERFORM tq_private.raise_problem(walked.problem);
+    RETURN walked.result;
 END $$;
 COMMENT ON FUNCTION tq.page_image IS
 'A page of a PDF or picture as PNG, with cited lines or words marked.

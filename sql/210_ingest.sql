@@ -1,25 +1,21 @@
 -- Work: messages of the queues become lines, windows, leaves, bullets and a tree.
 
--- It commits between its steps, so that nothing around it may catch an error or set a parameter: what went wrong is
--- handed out and raised by the caller, and names are qualified in Python.
-CREATE OR REPLACE PROCEDURE tq_private.work(seconds int, until_empty boolean, INOUT problem jsonb)
+-- It commits between its steps, so that nothing around it may set a parameter: names are qualified in Python.
+CREATE OR REPLACE PROCEDURE tq_private.work(seconds int, until_empty boolean, INOUT result int, INOUT problem jsonb)
 LANGUAGE plpython3u AS $$
 from tq import entry
-return entry.work(plpy, seconds, until_empty, problem)
+return entry.work(plpy, seconds, until_empty)
 $$;
-COMMENT ON PROCEDURE tq_private.work IS
-'The body of tq.work(). problem: NULL, or {"code", "message", "detail", "hint"} of the error that ended it.';
+COMMENT ON PROCEDURE tq_private.work IS 'The body of tq.work(); result is the number of messages that were done.';
 
 CREATE OR REPLACE PROCEDURE tq.work(seconds int DEFAULT 55, until_empty boolean DEFAULT FALSE)
 LANGUAGE plpgsql AS $$
 DECLARE
+    result pg_catalog.int4;
     problem pg_catalog.jsonb;
 BEGIN
-    CALL tq_private.work(seconds, until_empty, problem);
-    IF problem IS NOT NULL THEN
-        PERFORM tq_private.raise_plain(problem OPERATOR(pg_catalog.->>) 'code', problem OPERATOR(pg_catalog.->>) 'message',
-                                       problem OPERATOR(pg_catalog.->>) 'detail', problem OPERATOR(pg_catalog.->>) 'hint');
-    END IF;
+    CALL tq_private.work(seconds, until_empty, result, problem);
+    PERFORM tq_private.raise_problem(problem);
 END $$;
 COMMENT ON PROCEDURE tq.work IS
 'Do the steps that wait in the queues, for so many seconds.

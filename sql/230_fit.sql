@@ -1,20 +1,21 @@
 -- What follows from a model's row, and what ingest will cost with it.
 
-CREATE OR REPLACE FUNCTION tq_private.fit_of(model text) RETURNS jsonb
+CREATE OR REPLACE FUNCTION tq_private.fit_of(model text, OUT result jsonb, OUT problem jsonb)
 LANGUAGE plpython3u STABLE PARALLEL UNSAFE SET search_path = pg_catalog, tq, pg_temp AS $$
 from tq import entry
 return entry.fit_of(plpy, model)
 $$;
 COMMENT ON FUNCTION tq_private.fit_of IS 'Sizes that follow from a row of tq.model: [{"name", "value", "unit", "meaning"}, ...].';
 
-CREATE OR REPLACE FUNCTION tq_private.estimate_of(doc text, content bytea, model text) RETURNS jsonb
+CREATE OR REPLACE FUNCTION tq_private.estimate_of(
+    doc text, content bytea, model text, OUT result jsonb, OUT problem jsonb)
 LANGUAGE plpython3u STABLE PARALLEL UNSAFE SET search_path = pg_catalog, tq, pg_temp AS $$
 from tq import entry
 return entry.estimate_of(plpy, doc, content, model)
 $$;
 COMMENT ON FUNCTION tq_private.estimate_of IS 'What ingest will cost, by purpose: [{"purpose", "calls", "input_tokens", ...}, ...].';
 
-CREATE OR REPLACE FUNCTION tq_private.limits_of(model text) RETURNS jsonb
+CREATE OR REPLACE FUNCTION tq_private.limits_of(model text, OUT result jsonb, OUT problem jsonb)
 LANGUAGE plpython3u STABLE PARALLEL UNSAFE SET search_path = pg_catalog, tq, pg_temp AS $$
 from tq import entry
 return entry.limits_of(plpy, model)
@@ -24,23 +25,14 @@ COMMENT ON FUNCTION tq_private.limits_of IS 'Limits of a model from its provider
 CREATE OR REPLACE FUNCTION tq.refresh_model(model text) RETURNS tq.model
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, tq, pg_temp AS $$
 DECLARE
-    found jsonb;
     result tq.model;
-    state text;
-    message text;
-    detail text;
-    hint text;
+    walked record;
 BEGIN
-    BEGIN
-        found := tq_private.limits_of(refresh_model.model);
-    EXCEPTION WHEN query_canceled OR OTHERS THEN
-        GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE, message = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL,
-                                hint = PG_EXCEPTION_HINT;
-        PERFORM tq_private.raise_plain(state, message, detail, hint);
-    END;
+    walked := tq_private.limits_of(refresh_model.model);
+    PERFORM tq_private.raise_problem(walked.problem);
     UPDATE tq.model AS m
-    SET input_tokens = coalesce((found ->> 'input_tokens')::int, m.input_tokens),
-        output_tokens = coalesce((found ->> 'output_tokens')::int, m.output_tokens)
+    SET input_tokens = coalesce((walked.result ->> 'input_tokens')::int, m.input_tokens),
+        output_tokens = coalesce((walked.result ->> 'output_tokens')::int, m.output_tokens)
     WHERE m.name = refresh_model.model
     RETURNING m.* INTO result;
     RETURN result;
@@ -53,21 +45,12 @@ CREATE OR REPLACE FUNCTION tq.fit(model text) RETURNS TABLE (name text, value bi
 LANGUAGE plpgsql STABLE PARALLEL UNSAFE SET search_path = pg_catalog, tq, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
-    found jsonb;
-    state text;
-    message text;
-    detail text;
-    hint text;
+    walked record;
 BEGIN
-    BEGIN
-        found := tq_private.fit_of("fit".model);
-    EXCEPTION WHEN OTHERS THEN
-        GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE, message = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL,
-                                hint = PG_EXCEPTION_HINT;
-        PERFORM tq_private.raise_plain(state, message, detail, hint);
-    END;
+    walked := tq_private.fit_of("fit".model);
+    PERFORM tq_private.raise_problem(walked.problem);
     RETURN QUERY SELECT f.name, f.value, f.unit, f.meaning
-    FROM jsonb_to_recordset(found) AS f (name text, value bigint, unit text, meaning text);
+    FROM jsonb_to_recordset(walked.result) AS f (name text, value bigint, unit text, meaning text);
 END $$;
 COMMENT ON FUNCTION tq.fit IS
 'What follows from a model''s row: window, leaf, fan-out, bullets, quotes.
@@ -78,21 +61,12 @@ RETURNS TABLE (purpose text, calls bigint, input_tokens bigint, output_tokens bi
 LANGUAGE plpgsql STABLE PARALLEL UNSAFE SET search_path = pg_catalog, tq, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
-    found jsonb;
-    state text;
-    message text;
-    detail text;
-    hint text;
+    walked record;
 BEGIN
-    BEGIN
-        found := tq_private.estimate_of("estimate".doc, "estimate".content, "estimate".model);
-    EXCEPTION WHEN query_canceled OR OTHERS THEN
-        GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE, message = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL,
-                                hint = PG_EXCEPTION_HINT;
-        PERFORM tq_private.raise_plain(state, message, detail, hint);
-    END;
+    walked := tq_private.estimate_of("estimate".doc, "estimate".content, "estimate".model);
+    PERFORM tq_private.raise_problem(walked.problem);
     RETURN QUERY SELECT f.purpose, f.calls, f.input_tokens, f.output_tokens, f.cost, f.pages
-    FROM jsonb_to_recordset(found) AS f (
+    FROM jsonb_to_recordset(walked.result) AS f (
         purpose text, calls bigint, input_tokens bigint, output_tokens bigint, cost numeric, pages numeric);
 END $$;
 COMMENT ON FUNCTION tq.estimate IS

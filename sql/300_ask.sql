@@ -1,6 +1,7 @@
--- Asking: a shell that cleans errors, the search in one snapshot, and its record in sets.
+-- Asking: the search in one snapshot, and its record in sets.
 
-CREATE OR REPLACE FUNCTION tq_private.ask_walk(doc text, question text, strategy text) RETURNS jsonb
+CREATE OR REPLACE FUNCTION tq_private.ask_walk(
+    doc text, question text, strategy text, OUT result jsonb, OUT problem jsonb)
 LANGUAGE plpython3u STABLE PARALLEL UNSAFE SET search_path = pg_catalog, tq, pg_temp AS $$
 from tq import entry
 return entry.ask_walk(plpy, doc, question, strategy)
@@ -108,53 +109,23 @@ END $$;
 COMMENT ON FUNCTION tq_private.ask_record IS
 'Keep the whole working of a question; returns the shown answers with their ids.';
 
-CREATE OR REPLACE FUNCTION tq_private.plain_message(message text) RETURNS text
-LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
-RETURN regexp_replace(message, '^(plpy\.|spiexceptions\.)?[A-Z][A-Za-z]+: ', '');
-COMMENT ON FUNCTION tq_private.plain_message IS 'An error''s message without the class name that PL/Python puts before it.';
-
-CREATE OR REPLACE FUNCTION tq_private.raise_plain(state text, message text, detail text, hint text) RETURNS void
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, tq, pg_temp AS $$
-DECLARE
-    plain constant text := tq_private.plain_message(message);
-BEGIN
-    -- RAISE takes no NULL, and an empty DETAIL or HINT would be shown as an empty line.
-    IF detail <> '' AND hint <> '' THEN
-        RAISE EXCEPTION USING ERRCODE = state, MESSAGE = plain, DETAIL = detail, HINT = hint;
-    ELSIF detail <> '' THEN
-        RAISE EXCEPTION USING ERRCODE = state, MESSAGE = plain, DETAIL = detail;
-    ELSIF hint <> '' THEN
-        RAISE EXCEPTION USING ERRCODE = state, MESSAGE = plain, HINT = hint;
-    END IF;
-    RAISE EXCEPTION USING ERRCODE = state, MESSAGE = plain;
-END $$;
-COMMENT ON FUNCTION tq_private.raise_plain IS
-'Raise an error that was caught anew: code, message, detail and hint, and no Python traceback.';
-
 CREATE OR REPLACE FUNCTION tq.ask(doc text, question text, strategy text DEFAULT 'default') RETURNS SETOF tq.answer_row
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE ROWS 5 SET search_path = pg_catalog, tq, pg_temp AS $$
 DECLARE
     walk jsonb;
     shown jsonb;
-    state text;
-    message text;
-    detail text;
-    hint text;
+    walked record;
 BEGIN
-    BEGIN
-        walk := tq_private.ask_walk(doc, question, strategy);
-        IF NOT current_setting('transaction_read_only')::boolean THEN
-            shown := tq_private.ask_record(walk);
-        ELSIF walk -> 'held' = '[]' THEN
-            shown := walk -> 'shown';
-        ELSE
-            shown := jsonb_set(walk -> 'shown', '{0,detail,held_back}', walk -> 'held');
-        END IF;
-    EXCEPTION WHEN query_canceled OR OTHERS THEN
-        GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE, message = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL,
-                                hint = PG_EXCEPTION_HINT;
-        PERFORM tq_private.raise_plain(state, message, detail, hint);
-    END;
+    walked := tq_private.ask_walk(doc, question, strategy);
+    PERFORM tq_private.raise_problem(walked.problem);
+    walk := walked.result;
+    IF NOT current_setting('transaction_read_only')::boolean THEN
+        shown := tq_private.ask_record(walk);
+    ELSIF walk -> 'held' = '[]' THEN
+        shown := walk -> 'shown';
+    ELSE
+        shown := jsonb_set(walk -> 'shown', '{0,detail,held_back}', walk -> 'held');
+    END IF;
     RETURN QUERY SELECT * FROM jsonb_populate_recordset(NULL::tq.answer_row, shown) AS a ORDER BY a.rank;
 END $$;
 COMMENT ON FUNCTION tq.ask IS

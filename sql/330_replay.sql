@@ -1,6 +1,6 @@
 -- A question again, from the replies that were stored with it.
 
-CREATE OR REPLACE FUNCTION tq_private.replay_walk(query text) RETURNS jsonb
+CREATE OR REPLACE FUNCTION tq_private.replay_walk(query text, OUT result jsonb, OUT problem jsonb)
 LANGUAGE plpython3u STABLE PARALLEL UNSAFE SET search_path = pg_catalog, tq, pg_temp AS $$
 from tq import entry
 return entry.replay_walk(plpy, query)
@@ -12,24 +12,15 @@ LANGUAGE plpgsql STABLE PARALLEL UNSAFE ROWS 5 SET search_path = pg_catalog, tq,
 #variable_conflict use_column
 DECLARE
     asked tq.query;
-    walk jsonb;
-    state text;
-    message text;
-    detail text;
-    hint text;
+    walked record;
 BEGIN
     asked := tq_private.known_query(replay.query_id);
-    BEGIN
-        walk := tq_private.replay_walk(asked.id::text);
-    EXCEPTION WHEN query_canceled OR OTHERS THEN
-        GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE, message = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL,
-                                hint = PG_EXCEPTION_HINT;
-        PERFORM tq_private.raise_plain(state, message, detail, hint);
-    END;
+    walked := tq_private.replay_walk(asked.id::text);
+    PERFORM tq_private.raise_problem(walked.problem);
     -- Ids and times are those of the question; all else is found again.
     RETURN QUERY
     SELECT a.*
-    FROM jsonb_array_elements(walk -> 'shown') AS found (entry)
+    FROM jsonb_array_elements(walked.result -> 'shown') AS found (entry)
     LEFT JOIN tq.answer AS r ON r.query_id = asked.id AND r.rank = (found.entry ->> 'rank')::int
     CROSS JOIN LATERAL jsonb_populate_record(NULL::tq.answer_row, found.entry || jsonb_build_object(
         'answer_id', r.id, 'query_id', asked.id,

@@ -117,7 +117,7 @@ BEGIN
             ('tq_private', 'tq_reader, tq_loader, tq_worker',
              'asker shown document_progress how_far like_pattern match_documents near_names raise_not_found raise_not_ready
               resolve_documents resolve_document summary invalid_argument check_named may_change
-              ask_walk ask_record select_walk plain_message raise_plain known_query line_range
+              ask_walk ask_record select_walk raise_problem known_query line_range
               take_places pause_model recall_reply replies_of replay_walk fit_of estimate_of
               stored_document source_of source_url_of page_image_of'),
             ('tq_private', 'tq_loader', 'store_document change_documents'),
@@ -126,8 +126,9 @@ BEGIN
             ('tq_private', 'tq_loader, tq_admin', 'query_walk run_query keep_query'),
             ('tq_private', 'tq_reader, tq_loader, tq_worker', 'record_walk'),
             ('tq_private', 'tq_worker', 'work store_attachment'),
-            ('tq_private', 'tq_worker', 'build_tree refresh_statistics ingest_replies keep_replies drop_old_replies move_blob drop_copy'),
-            ('tq_private', 'tq_admin', 'need_cron limits_of raise_plain plain_message')
+            ('tq_private', 'tq_worker', 'build_tree refresh_statistics ingest_replies keep_replies drop_old_replies
+              move_blob blob_moved drop_copy copy_dropped raise_problem'),
+            ('tq_private', 'tq_admin', 'need_cron limits_of raise_problem')
         ) AS g (nsp, roles, names)
         CROSS JOIN LATERAL (SELECT g.nsp) AS n
         CROSS JOIN LATERAL regexp_split_to_table(g.names, '\s+') AS s (name)

@@ -35,39 +35,41 @@ def _import(plpy: Any) -> None:
             PlpyDatabase(plpy).pulse()
 
 
-def reported(function: Callable[P, R]) -> Callable[P, R]:
-    """A function whose first argument is plpy, with every TqError raised as PostgreSQL's own error."""
+def reported(function: Callable[P, R]) -> Callable[P, tuple[R | None, str | None]]:
+    """A function whose first argument is plpy, with its result and its problem, one of which is None.
+
+    The problem is JSON: {"code", "message", "detail", "hint"}. PL/Python would put the class's name before the message
+    of an error raised here, and a traceback behind it: tq_private.raise_problem() raises it instead.
+    """
 
     @wraps(function)
-    def run(*args: P.args, **kwargs: P.kwargs) -> R:
+    def run(*args: P.args, **kwargs: P.kwargs) -> tuple[R | None, str | None]:
         plpy: Any = args[0]
         try:
             _import(plpy)
-            return function(*args, **kwargs)
+            return function(*args, **kwargs), None
         except TqError as error:
-            more = {"detail": error.detail, "hint": error.hint, "sqlstate": error.code}
-            plpy.error(error.message, **{name: value for name, value in more.items() if value})
-            raise  # plpy.error does not come back
+            return None, _problem(error.code, error.message, error.detail, error.hint)
+        except plpy.SPIError as error:
+            _, detail, hint, *_ = getattr(error, "spidata", None) or (None, None, None)
+            return None, _problem(error.sqlstate, str(error), detail, hint)
 
     return run
 
 
-def work(plpy: Any, seconds: int, until_empty: bool, problem: str | None) -> tuple[str | None]:
-    """CALL tq.work(): work for so many seconds, committing between steps. Its problem, as JSON, is raised by its caller."""
+def _problem(code: str, message: str, detail: str | None, hint: str | None) -> str:
     import json
 
+    return json.dumps({"code": code, "message": message, "detail": detail, "hint": hint})
+
+
+@reported
+def work(plpy: Any, seconds: int, until_empty: bool) -> int:
+    """CALL tq.work(): work for so many seconds, committing between steps; how many messages."""
     from tq.database.connection import PlpyDatabase
     from tq.ingest.worker import begin_work
 
-    try:
-        begin_work(PlpyDatabase(plpy), seconds, until_empty)
-    except TqError as error:
-        problem = json.dumps(
-            {"code": error.code, "message": error.message, "detail": error.detail, "hint": error.hint}
-        )
-    except plpy.SPIError as error:
-        problem = json.dumps({"code": error.sqlstate, "message": str(error)})
-    return (problem,)
+    return begin_work(PlpyDatabase(plpy), seconds, until_empty)
 
 
 @reported
@@ -164,7 +166,7 @@ def page_image_of(plpy: Any, document: str, request: str) -> bytes:
 
 
 @reported
-def move_blob(plpy: Any, sha256: str, target: str) -> int | None:
+def blob_moved(plpy: Any, sha256: str, target: str) -> int | None:
     """One blob to another store."""
     from tq.database.connection import PlpyDatabase
     from tq.store.serve import move_blob
@@ -173,7 +175,7 @@ def move_blob(plpy: Any, sha256: str, target: str) -> int | None:
 
 
 @reported
-def drop_copy(plpy: Any, message: int) -> bool:
+def copy_dropped(plpy: Any, message: int) -> bool:
     """The old copy of a moved blob."""
     from tq.database.connection import PlpyDatabase
     from tq.store.serve import drop_copy

@@ -14,7 +14,7 @@ from tq import entry
 ROOT = Path(__file__).resolve().parents[2]
 ENGINE = ROOT / "plpython" / "tq"
 BODY = re.compile(
-    r"CREATE OR REPLACE (?:FUNCTION|PROCEDURE) (tq\w*\.\w+)\s*\((.*?)\)\s*(?:RETURNS[^$]*?)?LANGUAGE plpython3u"
+    r"CREATE OR REPLACE (?:FUNCTION|PROCEDURE) (tq\w*\.\w+)\s*\(([^$]*?)\)\s*(?:RETURNS[^$]*?)?LANGUAGE plpython3u"
     r"[^$]*AS \$\$\n(.*?)\$\$",
     re.DOTALL,
 )
@@ -25,11 +25,10 @@ def bodies() -> list[tuple[str, list[str], str]]:
     found = []
     for path in sorted((ROOT / "sql").glob("*.sql")):
         for name, arguments, body in BODY.findall(path.read_text(encoding="utf-8")):
-            names = [
-                re.sub(r"^INOUT ", "", part.strip()).split()[0]
-                for part in arguments.split(",")
-                if part.strip()
-            ]
+            names = []
+            for part in arguments.split(","):
+                if part.strip() and not part.strip().startswith(("OUT ", "INOUT ")):
+                    names.append(part.split()[0])
             found.append((name, names, body))
     return found
 
