@@ -107,13 +107,34 @@ def quote(citation: Row) -> None:
 
 
 def place(citation: Row) -> str:
-    """document:lines, with the page and the kind of source where they say more."""
+    """document:lines, with the place that the file itself knows and the kind of source where they say more."""
     start, end = citation["line_start"], citation["line_end"]
     lines = f"{start}" if start == end else f"{start}-{end}"
     text = f"{visible.line(citation['document'])}:{lines}"
+    known = ", ".join(visible.line(part) for part in in_file(citation))
+    return (
+        text
+        + (f" ({known})" if known else "")
+        + (" from a summary" if citation.get("source") == "bullet" else "")
+    )
+
+
+def in_file(citation: Row) -> list[str]:
+    """Where a citation begins in its file: page, sheet and row, second and speaker."""
+    there: Row = citation.get("locator") or {}
+    found = []
     if citation.get("page"):
-        text += f" (page {citation['page']})"
-    return text + (" from a summary" if citation.get("source") == "bullet" else "")
+        found.append(f"page {citation['page']}")
+    if "sheet" in there:
+        found.append(f"sheet {there['sheet']}")
+    if "row" in there:
+        found.append(f"row {there['row']}")
+    if "start" in there:
+        minutes, seconds = divmod(int(there["start"]), 60)
+        found.append(f"{minutes // 60}:{minutes % 60:02d}:{seconds:02d}")
+    if "speaker" in there:
+        found.append(str(there["speaker"]))
+    return found
 
 
 def table(header: tuple[str, ...], rows: list[tuple[Any, ...]]) -> None:

@@ -1,4 +1,7 @@
-"""Plain text: the file's own lines, one by one, in memory bounded by the file and one slice."""
+"""Plain text: the file's own lines, one by one, in memory bounded by the file and one slice.
+
+Where they are a transcript, each knows its speaker and time; the lines are the same.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from tq_loader.convert import transcript
 from tq_loader.convert.detect import Found
 from tq_loader.convert.encoding import Encoding, decode, find_encoding
 from tq_loader.convert.protocol import (
@@ -38,8 +42,9 @@ def convert(data: bytes | bytearray, job: Job, found: Found, out: Writer) -> Non
     out.document(found.media_type, None)
     broken = LineRanges()
     pages = PageCounter(source.paged)
+    turns = transcript.recognise(lambda: (text for text, _ in read_lines(data, source)))
     for text, replaced in read_lines(data, source):
-        number = out.line(text, page=pages.of(text))
+        number = out.line(text, page=pages.of(text), locator=turns.place(text) if turns else None)
         if replaced:
             broken.add(number, replaced)
     say_omissions(out, source, found, broken)
