@@ -66,18 +66,33 @@ COMMENT ON COLUMN tq.model.cached_price IS 'Money for a million tokens read from
 COMMENT ON COLUMN tq.model.output_price IS 'Money for a million tokens written.';
 
 COMMENT ON TABLE tq.strategy IS 'Use cases: what is asked of the core, and how results are shown.';
+COMMENT ON COLUMN tq.strategy.inherits IS 'The strategy that gives what this one leaves NULL; in the end default.';
+COMMENT ON COLUMN tq.strategy.scope IS 'Which documents are searched: an SQL condition on columns of tq.document; NULL for all.';
+COMMENT ON COLUMN tq.strategy.versions IS 'current: the version that answers for a name; all: every version that is ready.';
+COMMENT ON COLUMN tq.strategy.source_rule IS 'What a document weighs as a source: an SQL expression, 0 to 1000, 1 is usual.';
+COMMENT ON COLUMN tq.strategy.model IS 'Model of all purposes; NULL, where default has none, for the settings''.';
+COMMENT ON COLUMN tq.strategy.model_plan IS 'Model that plans; goes before model.';
+COMMENT ON COLUMN tq.strategy.model_read IS 'Model that reads nodes; goes before model.';
+COMMENT ON COLUMN tq.strategy.model_compare IS 'Model that compares claims; goes before model.';
+COMMENT ON COLUMN tq.strategy.pairs IS 'Pairs of claims that a question has its model compare; all are compared mechanically.';
+COMMENT ON COLUMN tq.strategy.weight_evidence IS 'Of the score: source lines above summaries.';
+COMMENT ON COLUMN tq.strategy.weight_agreement IS 'Of the score: found in several places above found in one.';
+COMMENT ON COLUMN tq.strategy.weight_source IS 'Of the score: what source_rule says of the best source.';
+COMMENT ON COLUMN tq.strategy.weight_fit IS 'Of the score: how directly the answer meets the question.';
+COMMENT ON COLUMN tq.strategy.format IS 'What tq.answer_text and tq ask write: rows, json, markdown, text or html.';
+COMMENT ON COLUMN tq.strategy.language IS 'Language of the fixed phrases of answers.';
 COMMENT ON COLUMN tq.strategy.top_n IS 'How many answers are shown; the rest is counted and held back.';
 COMMENT ON COLUMN tq.strategy.documents IS 'How many documents one question searches at most.';
 COMMENT ON COLUMN tq.strategy.routes IS 'How many routes go down at once.';
 COMMENT ON COLUMN tq.strategy.rereads IS 'How often a node is read again after a reply off the list.';
 COMMENT ON COLUMN tq.strategy.evidence IS 'line: answers rest on source lines; summary: a summary is enough.';
 COMMENT ON COLUMN tq.strategy.reasoning_rules IS 'What counts as a valid reason, in words; shown at every read.';
-COMMENT ON COLUMN tq.strategy.max_calls IS 'Calls of a model that a question may take; NULL for no limit.';
+COMMENT ON COLUMN tq.strategy.max_calls IS 'Calls of a model that a question may take; -1 for no limit.';
 COMMENT ON COLUMN tq.strategy.max_tokens IS 'Tokens in and out that a question may take.';
 COMMENT ON COLUMN tq.strategy.max_cost IS 'Money that a question may cost.';
 COMMENT ON COLUMN tq.strategy.max_seconds IS 'Time that a question may take; then what was found so far is the answer.';
-COMMENT ON COLUMN tq.strategy.document_calls IS 'Of the strategy default: calls that ingest of a document may take; extracts after.';
 COMMENT ON COLUMN tq.strategy.patience_seconds IS 'How long a question waits for a rate limit.';
+COMMENT ON COLUMN tq.query.strategy_version IS 'Version of the strategy it was asked by: tq.strategy_effective(strategy, version).';
 COMMENT ON COLUMN tq.query.prompts IS 'Version of the prompts it was asked with.';
 COMMENT ON COLUMN tq.strategy.on_error IS 'raise, or row: a row with the certainty failed.';
 

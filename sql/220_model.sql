@@ -77,28 +77,3 @@ LANGUAGE sql VOLATILE PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_cata
     WHERE r.kept_at < now() - (SELECT (s.value #>> '{}')::int * interval '1 day' FROM tq.setting AS s WHERE s.name = 'reply_days')
 $$;
 COMMENT ON FUNCTION tq_private.drop_old_replies IS 'Drop replies of ingest that are older than the setting reply_days.';
-
--- A quarter of a prompt is for rules, possible queries and shots; the node prompt's own words take some of it.
-CREATE OR REPLACE FUNCTION tq_private.check_rules() RETURNS trigger
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, tq, pg_temp AS $$
-DECLARE
-    reader tq.model;
-    room int;
-BEGIN
-    SELECT m.* INTO reader FROM tq.model AS m WHERE m.name = coalesce(NEW.model, (
-        SELECT coalesce(max(nullif(s.value #>> '{}', '')) FILTER (WHERE s.name = 'model_read'),
-                        max(s.value #>> '{}') FILTER (WHERE s.name = 'model'))
-        FROM tq.setting AS s WHERE s.name IN ('model', 'model_read')));
-    room := floor(reader.input_tokens * reader.chars_per_token * 0.25) - 1100;
-    IF length(NEW.reasoning_rules) > room THEN
-        RAISE EXCEPTION USING ERRCODE = 'TQ021', MESSAGE = 'invalid value for tq.strategy.reasoning_rules',
-            DETAIL = format('It has %s characters; %s fit the share of a prompt that the model %s leaves for rules.',
-                            length(NEW.reasoning_rules), room, reader.name),
-            HINT = 'Shorten it, or name a model with a larger input.';
-    END IF;
-    RETURN NEW;
-END $$;
-
-CREATE OR REPLACE TRIGGER strategy_rules_fit BEFORE INSERT OR UPDATE OF reasoning_rules, model ON tq.strategy
-FOR EACH ROW WHEN (NEW.reasoning_rules <> '') EXECUTE FUNCTION tq_private.check_rules();
-ALTER TABLE tq.strategy ENABLE ALWAYS TRIGGER strategy_rules_fit;

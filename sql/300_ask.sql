@@ -35,12 +35,12 @@ BEGIN
     END;
 
     INSERT INTO tq.query (id, document, question, strategy, model, plan, asked_by, elapsed_ms, held_back,
-                          prompts)
+                          prompts, strategy_version)
     SELECT query, q.document, q.question, q.strategy, q.model, q.plan, tq_private.asker(), q.elapsed_ms, q.held_back,
-           q.prompts
+           q.prompts, q.strategy_version
     FROM jsonb_to_record(trace -> 'query') AS q (
         document text, question text, strategy text, model text, plan jsonb, elapsed_ms real, held_back int,
-        prompts text);
+        prompts text, strategy_version int);
 
     INSERT INTO tq_private.query_reply (query_id, fingerprint, purpose, reply, accepted)
     SELECT query, r.fingerprint, r.purpose, r.reply, r.accepted

@@ -88,7 +88,7 @@ REVOKE ALL ON ALL ROUTINES IN SCHEMA tq, tq_private FROM PUBLIC, tq_reader, tq_l
 GRANT SELECT ON
     tq.document, tq.possible_query, tq.line, tq.term, tq.provisional_window, tq.boundary, tq.node, tq.bullet,
     tq.query, tq.route, tq.read, tq.answer, tq.citation, tq.omission, tq.model_call, tq.setting, tq.model, tq.strategy,
-    tq.record_query, tq.progress, tq.queue, tq.summary_node, tq.usage
+    tq.strategy_version, tq.record_query, tq.progress, tq.queue, tq.summary_node, tq.usage
 TO tq_reader, tq_loader, tq_worker;
 GRANT SELECT ON tq.blob TO tq_worker;
 GRANT UPDATE (content, store, bytes) ON tq.blob TO tq_worker;
@@ -97,6 +97,7 @@ GRANT INSERT, UPDATE, DELETE ON
     tq.line, tq.term, tq.provisional_window, tq.boundary, tq.node, tq.bullet, tq.omission, tq.model_call
 TO tq_worker;
 GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA tq TO tq_admin;
+REVOKE INSERT, UPDATE, DELETE ON tq.strategy_version FROM tq_admin;  -- what was, was
 GRANT SELECT ON tq_private.installed, tq_private.alembic_version TO tq_reader, tq_loader, tq_worker, tq_admin;
 
 -- A function that no line names may be executed by its owner alone; trigger functions need no grant. A test holds this
@@ -110,7 +111,7 @@ BEGIN
         SELECT g.roles, s.name, n.nsp
         FROM (VALUES
             ('tq', 'tq_reader, tq_loader, tq_worker', 'outline lines ask answers explain check select replay fit estimate
-             source source_url page_image'),
+             source source_url page_image strategy_effective'),
             ('tq', 'tq_loader, tq_admin', 'load load_text retry cancel remove'),
             ('tq', 'tq_worker', 'work'),
             ('tq', 'tq_admin', 'schedule unschedule refresh_model'),
@@ -119,7 +120,7 @@ BEGIN
               resolve_documents resolve_document summary invalid_argument check_named may_change
               ask_walk ask_record select_walk raise_problem known_query line_range
               take_places pause_model recall_reply replies_of replay_walk fit_of estimate_of
-              stored_document source_of source_url_of page_image_of'),
+              stored_document source_of source_url_of page_image_of strategy_values number_of date_of boolean_of'),
             ('tq_private', 'tq_loader', 'store_document change_documents'),
             ('tq', 'tq_loader, tq_admin', 'load_query refresh'),
             ('tq', 'tq_reader, tq_loader, tq_worker', 'record'),

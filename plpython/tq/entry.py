@@ -199,3 +199,14 @@ def record_walk(plpy: Any, document: str, line_start: int, line_end: int) -> str
     from tq.records.show import show
 
     return json.dumps(show(plpy, document, line_start, line_end), ensure_ascii=False)
+
+
+@reported
+def expression_of(plpy: Any, setting: str, expression: str) -> str:
+    """A strategy's scope or source_rule as a tree, in JSON."""
+    import msgspec
+
+    from tq.database.connection import PlpyDatabase
+    from tq.database.strategies import expression_of
+
+    return msgspec.json.encode(expression_of(PlpyDatabase(plpy), setting, expression)).decode()

@@ -320,7 +320,7 @@ def test_a_deadline_stops_a_question_in_time(ready: Connection, remote: ModelSer
 
 def test_a_documents_budget_ends_in_extracts(db: Connection, remote: ModelServer) -> None:
     use(db, remote)
-    db.execute("UPDATE tq.strategy SET document_calls = 3 WHERE name = 'default'")
+    db.execute("UPDATE tq.setting SET value = '3' WHERE name = 'document_calls'")
     doc = load(db, "long.md", story(10))
     work(db)
     assert document(db, doc)["status"] == "ready"

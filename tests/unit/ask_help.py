@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tq.ask.question import ask
-from tq.database import asking
+from tq.database import asking, strategies
 from tq.database.connection import Row, Statement
 from tq.model.driver import Reply
 from tq.model.limits import Model
@@ -43,6 +43,9 @@ STRATEGY = {
     "weight_source": 1.0,
     "weight_fit": 4.0,
     "on_error": "raise",
+    "pairs": 16,
+    "versions": "current",
+    "patience_seconds": 30,
 }
 
 
@@ -58,6 +61,7 @@ class Document:
     version: int = 1
     ready: bool = True
     current: bool = True
+    dated: str = "2024-03-01"
     language: str = "english"
     queries: Sequence[str] = ()
     nodes: list[dict[str, Any]] = field(default_factory=list)
@@ -114,7 +118,9 @@ class FakeDatabase:
     def fetch(self, statement: Statement, *values: Any) -> list[Row]:
         assert threading.get_ident() == self.thread, "the database was used outside the main thread"
         self.statements.append(statement)
-        name = next(name for name, value in vars(asking).items() if value is statement)
+        known = {**vars(strategies), **vars(asking)}
+        # What weighs the documents is written from the strategy's expressions.
+        name = next((name for name, value in known.items() if value is statement), "WEIGHED")
         found: list[Row] = getattr(self, f"_{name.lower()}")(*values)
         return found
 
@@ -133,10 +139,12 @@ class FakeDatabase:
 
     rollback = commit
 
-    def _strategy(self, name: str) -> list[Row]:
-        return [self.strategy] if name == self.strategy["name"] else []
+    def _strategy(self, name: str, version: int | None) -> list[Row]:
+        settings = {key: value for key, value in self.strategy.items() if key != "name"}
+        row = {"version": 1, "settings": json.dumps(settings), "parsed": "{}"}
+        return [row] if name == self.strategy["name"] else []
 
-    def _strategy_names(self) -> list[Row]:
+    def _names(self) -> list[Row]:
         return [{"name": self.strategy["name"]}]
 
     def _model(self, name: str) -> list[Row]:
@@ -161,6 +169,23 @@ class FakeDatabase:
                 "source_weight": document.weight,
             }
             for document in self.documents.values()
+        ]
+
+    def _weighed(self, ids: list[str], values: str, every: bool) -> list[Row]:
+        return [
+            {
+                "id": document.id,
+                "name": document.name,
+                "version": document.version,
+                "current": document.current,
+                "language": document.language,
+                "line_count": len(document.lines),
+                "weight": document.weight * (1.0 if document.current else 0.8),
+                "inside": True,
+                "dated": document.dated,
+            }
+            for key in ids
+            for document in [self.documents[key]]
         ]
 
     def _possible_queries(self, ids: list[str]) -> list[Row]:

@@ -14,7 +14,7 @@ from tq import entry
 ROOT = Path(__file__).resolve().parents[2]
 ENGINE = ROOT / "plpython" / "tq"
 BODY = re.compile(
-    r"CREATE OR REPLACE (?:FUNCTION|PROCEDURE) (tq\w*\.\w+)\s*\(([^$]*?)\)\s*(?:RETURNS[^$]*?)?LANGUAGE plpython3u"
+    r"CREATE OR REPLACE (?:FUNCTION|PROCEDURE) (tq\w*\.\w+)\s*\(([^()]*)\)\s*(?:RETURNS[^$;]*?)?LANGUAGE plpython3u"
     r"[^$]*AS \$\$\n(.*?)\$\$",
     re.DOTALL,
 )

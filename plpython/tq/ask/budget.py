@@ -6,10 +6,10 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from tq.ask.records import Strategy
 from tq.model.driver import Outcome
 from tq.model.limits import Model
 from tq.model.tasks import Task
+from tq.strategy.settings import Strategy
 
 
 class Spent(Exception):

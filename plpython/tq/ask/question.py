@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import threading
 import time
 from collections.abc import Callable, Generator, Hashable, Sequence
@@ -15,15 +14,17 @@ import msgspec
 from tq.ask import evidence, scope, tell, weigh, words
 from tq.ask.budget import Budget, Spent
 from tq.ask.pieces import Rough
-from tq.ask.records import Claim, Cost, Left, Question, Strategy, Subject, Visit
+from tq.ask.records import Claim, Cost, Left, Question, Subject, Visit
 from tq.ask.walk import Walk
-from tq.database import asking, models
+from tq.database import asking, models, strategies
 from tq.database.connection import Database
 from tq.errors import TqError
 from tq.model import prompts
 from tq.model.driver import Calls, Driver, Lane, Outcome, Patience, Reply, open_driver
 from tq.model.limits import RULES_SHARE, Model
 from tq.model.tasks import Compare, Parts, Plan, PlanReply, Read, Task
+from tq.strategy.scope import narrowed
+from tq.strategy.settings import Strategy
 from tq.text.tokens import detect_language
 
 SHOWN_QUESTION = 0.25  # of a window's characters: the question as prompts show it
@@ -70,7 +71,7 @@ def replay(database: Database, query: str, opener: Opener = open_driver) -> Answ
     started = time.perf_counter()
     row = asking.asked(database, query)
     memory = models.QuestionMemory(database, replayed=query)
-    strategy = _strategy(database, row["strategy"])
+    strategy = _strategy(database, row["strategy"], row["strategy_version"])
 
     def stored_only(model: Model) -> Driver:
         driver = opener(model)
@@ -126,26 +127,21 @@ def _checked(question: str | None) -> str:
     return question
 
 
-def _strategy(database: Database, name: str | None) -> Strategy:
-    if name is not None and (found := asking.strategy(database, name)) is not None:
-        return found
-    known = asking.strategy_names(database)
-    near = difflib.get_close_matches(name or "", known, n=3, cutoff=0.5)
-    raise TqError(
-        "TQ020",
-        "strategy not found",
-        "It is NULL." if name is None else f"There is no strategy {words.quoted(name, 100)}.",
-        f"Near names: {', '.join(near)}." if near else "Known: " + ", ".join(known[:10]) + ".",
-    )
+def _strategy(database: Database, name: str | None, version: int | None = None) -> Strategy:
+    found = strategies.strategy(database, name, version) if name is not None else None
+    if found is None:
+        raise strategies.unknown(database, name, words.quoted(name or "", 100))
+    return found
 
 
 def _model(database: Database, strategy: Strategy, settings: dict[str, Any], purpose: str) -> Model:
     own = f"model_{purpose}"
-    name = strategy.model or str(settings.get(own) or settings.get("model", "extractive"))
+    named = strategy.model_for(purpose)
+    name = named or str(settings.get(own) or settings.get("model", "extractive"))
     found = asking.model(database, name)
     if found is None:
         layer = "setting " + (own if settings.get(own) else "model")
-        if strategy.model:
+        if named:
             layer = f"strategy {strategy.name}"
         raise TqError(
             "TQ020",
@@ -192,6 +188,8 @@ class _Asking:
         )
         self._ready, waiting = scope.resolve(database, doc)
         self._left += waiting
+        self._ready, outside = narrowed(database, strategy, doc, self._ready)
+        self._left += outside
         self._queries = asking.possible_queries(database, [row.id for row in self._ready])
         self._memory = memory or models.QuestionMemory(database, bool(settings.get("reuse_replies", True)))
         self._budget = Budget(strategy, started)
@@ -520,7 +518,8 @@ class _Asking:
         else:
             certainty, doubt = ("settled" if claim.on_lines else "supported"), None
         detail = self._detail(claim.subject) | {
-            "ranking": claim.ranking | {"weights": self._weights(), "places": claim.agreement},
+            "ranking": claim.ranking
+            | {"weights": self._question.strategy.weights, "places": claim.agreement},
             "contradictions": [
                 tell.contradiction(other) | {"rank": claims.index(other) + 1} for other in against
             ],
@@ -593,19 +592,11 @@ class _Asking:
             "parts": [msgspec.to_builtins(item.parts) for item in subjects],
             "omissions": [_left(item) for item in self._left],
             "strategy": self._question.strategy.name,
+            "strategy_version": self._question.strategy.version,
             "model": self._question.model.name,
             "elapsed_ms": self._elapsed(),
             "reads": len(self._visits),
             "cost": self._total(),
-        }
-
-    def _weights(self) -> dict[str, float]:
-        strategy = self._question.strategy
-        return {
-            "evidence": strategy.weight_evidence,
-            "agreement": strategy.weight_agreement,
-            "source": strategy.weight_source,
-            "fit": strategy.weight_fit,
         }
 
     def _elapsed(self) -> float:
@@ -617,6 +608,7 @@ class _Asking:
                 "document": self._question.doc,
                 "question": self._asked,
                 "strategy": self._question.strategy.name,
+                "strategy_version": self._question.strategy.version,
                 "model": self._question.model.name,
                 "plan": [msgspec.to_builtins(subject.parts) for subject in self._subjects],
                 "elapsed_ms": self._elapsed(),
@@ -754,6 +746,7 @@ def _failed(
             "parts": [],
             "omissions": [],
             "strategy": strategy.name,
+            "strategy_version": strategy.version,
             "model": model,
             "elapsed_ms": elapsed,
             "error": {
@@ -769,6 +762,7 @@ def _failed(
             "document": doc,
             "question": question or "",
             "strategy": strategy.name,
+            "strategy_version": strategy.version,
             "model": model,
             "plan": [],
             "elapsed_ms": elapsed,

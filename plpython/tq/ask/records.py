@@ -9,36 +9,14 @@ from typing import Any
 from tq.ask.scent import Scent
 from tq.model.limits import Fit, Model
 from tq.model.tasks import Parts
-
-
-@dataclass(frozen=True, slots=True)
-class Strategy:
-    """A row of tq.strategy."""
-
-    name: str
-    model: str | None
-    top_n: int
-    documents: int
-    routes: int
-    rereads: int
-    evidence: str
-    reasoning_rules: str
-    weight_evidence: float
-    weight_agreement: float
-    weight_source: float
-    weight_fit: float
-    on_error: str
-    max_calls: int | None = None
-    max_tokens: int | None = None
-    max_cost: float | None = None
-    max_seconds: float | None = None
-    patience_seconds: float = 30.0
+from tq.strategy.settings import Strategy
 
 
 @dataclass(frozen=True, slots=True)
 class SourceRow:
     """A document that the document argument names. detail: of one that is not ready, status and how far it is;
-    matched: how many ready documents the argument names, of which some may not be among the rows."""
+    matched: how many ready documents the argument names, of which some may not be among the rows; source_weight: as the
+    strategy weighs it; dated: the day from which it holds, or that it was loaded."""
 
     id: str
     name: str
@@ -50,6 +28,7 @@ class SourceRow:
     language: str | None
     line_count: int | None
     source_weight: float
+    dated: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,8 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from tq.ask.records import Claim, Strategy
+from tq.ask.records import Claim
+from tq.strategy.settings import Strategy
 from tq.text.facts import negations
 from tq.text.quantities import Quantity, comparable, quantities, same_quantity
 from tq.text.tokens import terms
@@ -14,7 +15,6 @@ from tq.text.tokens import terms
 MAX_PAIRS = 16  # compared a question: as many as run at once with a usual model
 MAX_CLAIMS = 100  # looked at in pairs
 SAME_TERMS = 0.6  # of the terms of two claims with the same quantities, to be one claim
-OLD_VERSION = 0.8  # of a source's weight, where it is not the current version
 
 Pair = tuple[int, int]
 
@@ -98,18 +98,13 @@ def merge(claims: Sequence[Claim]) -> list[Claim]:
 
 def rank(claims: Sequence[Claim], strategy: Strategy) -> list[Claim]:
     """The order of rank, every component kept with its claim. Ties fall by place: the order is stable."""
-    weights = {
-        "evidence": strategy.weight_evidence,
-        "agreement": strategy.weight_agreement,
-        "source": strategy.weight_source,
-        "fit": strategy.weight_fit,
-    }
+    weights = strategy.weights
     total = sum(weights.values())
     for claim in claims:
         parts = {
             "evidence": 1.0 if claim.on_lines else 0.5,
             "agreement": 1 - 1 / claim.agreement if claim.agreement else 0.0,
-            "source": max(_source_weight(claim), 0.0),
+            "source": _source_weight(claim),
             "fit": claim.fit,
         }
         score = sum(weights[name] * part for name, part in parts.items()) / total
@@ -122,12 +117,8 @@ def rank(claims: Sequence[Claim], strategy: Strategy) -> list[Claim]:
 
 def _source_weight(claim: Claim) -> float:
     """The best of its sources, between 0 and 1; a weight of 1 gives a half."""
-    best = 0.0
-    for citation in claim.citations:
-        row = citation.source.row
-        weight = row.source_weight if row.current else row.source_weight * OLD_VERSION
-        best = max(best, weight / (1 + weight))
-    return best
+    best = max((citation.source.row.source_weight for citation in claim.citations), default=0.0)
+    return best / (1 + best)
 
 
 def pairs(ranked: Sequence[Claim]) -> tuple[list[Pair], int]:

@@ -9,29 +9,19 @@ from typing import Any
 
 import msgspec
 
-from tq.ask.records import Node, NodeContent, SourceRow, StoredLine, Strategy
+from tq.ask.records import Node, NodeContent, SourceRow, StoredLine
 from tq.database.connection import Database, Statement
 from tq.database.models import COLUMNS, model_of
 from tq.errors import TqError
 from tq.model.limits import Model
 
-STRATEGY = Statement(
-    """
-    SELECT name, model, top_n, documents, routes, rereads, evidence, reasoning_rules, weight_evidence,
-           weight_agreement, weight_source, weight_fit, on_error, max_calls, max_tokens,
-           max_cost::float8 AS max_cost, max_seconds, patience_seconds
-    FROM tq.strategy WHERE name = $1
-    """,
-    ("text",),
-)
-STRATEGY_NAMES = Statement("SELECT name FROM tq.strategy ORDER BY name")
 MODEL = Statement(f"SELECT m.name, {COLUMNS} FROM tq.model AS m WHERE m.name = $1", ("text",))
 SETTINGS = Statement(
     "SELECT name, value::text AS value FROM tq.setting"
-    " WHERE name IN ('model', 'scent', 'reuse_replies', 'model_plan', 'model_read', 'model_compare')"
+    " WHERE name IN ('model', 'scent', 'reuse_replies', 'possible_queries', 'model_plan', 'model_read', 'model_compare')"
 )
 ASKED = Statement(
-    "SELECT document, question, strategy FROM tq.query WHERE id = $1::uuid",
+    "SELECT document, question, strategy, strategy_version FROM tq.query WHERE id = $1::uuid",
     ("text",),
 )
 RESOLVE = Statement(
@@ -151,22 +141,13 @@ SAMPLE_LINES = 1_000  # of one document, at most
 BATCH = 100  # rows of the line index fetched at once: at most 8 MB where a stretch has 20,000 lines
 
 
-def strategy(database: Database, name: str | None) -> Strategy | None:
-    rows = database.fetch(STRATEGY, name)
-    return Strategy(**rows[0]) if rows else None
-
-
-def strategy_names(database: Database) -> list[str]:
-    return [row["name"] for row in database.fetch(STRATEGY_NAMES)]
-
-
 def model(database: Database, name: str) -> Model | None:
     rows = database.fetch(MODEL, name)
     return model_of({"model": rows[0]["name"], **rows[0]}) if rows else None
 
 
 def asked(database: Database, query: str) -> dict[str, Any]:
-    """Document argument, question and strategy of a question that the caller may see. TQ021 where there is none."""
+    """What was asked, of what, and by which version of which strategy. TQ021 where the caller sees no such question."""
     rows = database.fetch(ASKED, query)
     if not rows:
         raise TqError("TQ021", "invalid value for the argument query", "There is no such question.")

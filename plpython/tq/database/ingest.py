@@ -129,17 +129,20 @@ COUNT_CALLS = Statement(
     " JOIN tq.document AS d ON d.id = c.document_id::uuid",
     ("text[]", "text[]", "text[]", "int4[]", "int8[]", "int8[]", "float8[]", "int8[]", "float8[]"),
 )
-# What documents may cost (the strategy `default`), and what they have cost since their ingest began.
+# What documents may cost (settings, -1 for no limit), and what they have cost since their ingest began.
 BUDGETS = Statement(
-    "SELECT d.id::text AS id, s.document_calls AS calls, s.document_tokens AS tokens, s.document_cost::float8 AS cost,"
+    "SELECT d.id::text AS id, s.calls, s.tokens, s.cost,"
     " coalesce(sum(c.calls), 0)::int AS spent_calls,"
     " coalesce(sum(c.input_tokens + c.output_tokens), 0)::bigint AS spent_tokens,"
     " coalesce(sum(c.cost), 0)::float8 AS spent_cost"
-    " FROM tq.document AS d CROSS JOIN tq.strategy AS s"
+    " FROM tq.document AS d CROSS JOIN ("
+    " SELECT nullif(max((x.value #>> '{}')::float8) FILTER (WHERE x.name = 'document_calls'), -1) AS calls,"
+    " nullif(max((x.value #>> '{}')::float8) FILTER (WHERE x.name = 'document_tokens'), -1) AS tokens,"
+    " nullif(max((x.value #>> '{}')::float8) FILTER (WHERE x.name = 'document_cost'), -1) AS cost"
+    " FROM tq.setting AS x WHERE x.name LIKE 'document\\_%') AS s"
     " LEFT JOIN tq.model_call AS c ON c.document_id = d.id AND c.query_id IS NULL AND c.called_at >= d.started_at"
-    " WHERE d.id = ANY ($1::uuid[]) AND s.name = 'default'"
-    " AND (s.document_calls IS NOT NULL OR s.document_tokens IS NOT NULL OR s.document_cost IS NOT NULL)"
-    " GROUP BY d.id, s.name",
+    " WHERE d.id = ANY ($1::uuid[]) AND num_nonnulls(s.calls, s.tokens, s.cost) > 0"
+    " GROUP BY d.id, s.calls, s.tokens, s.cost",
     ("text[]",),
 )
 
