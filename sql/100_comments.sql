@@ -98,6 +98,11 @@ COMMENT ON COLUMN tq.strategy.on_error IS 'raise, or row: a row with the certain
 
 COMMENT ON TABLE tq.query IS 'Questions that were asked, each with its plan.';
 COMMENT ON COLUMN tq.query.document IS 'The argument doc as it was given; NULL for the whole scope.';
+COMMENT ON COLUMN tq.query.thread_id IS 'The thread that it is a follow-up of; turn: whose picks it began at.';
+COMMENT ON TABLE tq.thread IS 'Conversations: follow-ups that go on from what their owner picked.';
+COMMENT ON TABLE tq.pick IS 'What a reader kept of answers, as places: node ids and lines, no text.';
+COMMENT ON COLUMN tq.pick.turn IS 'Which call of tq.pick, from 1; a follow-up begins at those of the last.';
+COMMENT ON COLUMN tq.pick.pinned IS 'Picked in a version that was not the current one, and stays there.';
 COMMENT ON TABLE tq.route IS 'The ways a question took down the trees.';
 COMMENT ON TABLE tq.read IS 'Nodes shown to the model on a route, and what it chose.';
 COMMENT ON TABLE tq.answer IS 'Answers of questions, shown and held back.';

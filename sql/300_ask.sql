@@ -35,12 +35,13 @@ BEGIN
     END;
 
     INSERT INTO tq.query (id, document, question, strategy, model, plan, asked_by, elapsed_ms, held_back,
-                          prompts, strategy_version)
+                          prompts, strategy_version, thread_id, turn)
     SELECT query, q.document, q.question, q.strategy, q.model, q.plan, tq_private.asker(), q.elapsed_ms, q.held_back,
-           q.prompts, q.strategy_version
+           q.prompts, q.strategy_version, t.id, q.turn
     FROM jsonb_to_record(trace -> 'query') AS q (
         document text, question text, strategy text, model text, plan jsonb, elapsed_ms real, held_back int,
-        prompts text, strategy_version int);
+        prompts text, strategy_version int, thread_id uuid, turn int)
+    LEFT JOIN tq.thread AS t ON t.id = q.thread_id AND t.owner = tq_private.asker();
 
     INSERT INTO tq_private.query_reply (query_id, fingerprint, purpose, reply, accepted)
     SELECT query, r.fingerprint, r.purpose, r.reply, r.accepted
@@ -109,16 +110,11 @@ END $$;
 COMMENT ON FUNCTION tq_private.ask_record IS
 'Keep the whole working of a question; returns the shown answers with their ids.';
 
-CREATE OR REPLACE FUNCTION tq.ask(doc text, question text, strategy text DEFAULT 'default') RETURNS SETOF tq.answer_row
+CREATE OR REPLACE FUNCTION tq_private.answered(walk jsonb) RETURNS SETOF tq.answer_row
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE ROWS 5 SET search_path = pg_catalog, tq, pg_temp AS $$
 DECLARE
-    walk jsonb;
     shown jsonb;
-    walked record;
 BEGIN
-    walked := tq_private.ask_walk(doc, question, strategy);
-    PERFORM tq_private.raise_problem(walked.problem);
-    walk := walked.result;
     IF NOT current_setting('transaction_read_only')::boolean THEN
         shown := tq_private.ask_record(walk);
     ELSIF walk -> 'held' = '[]' THEN
@@ -127,6 +123,19 @@ BEGIN
         shown := jsonb_set(walk -> 'shown', '{0,detail,held_back}', walk -> 'held');
     END IF;
     RETURN QUERY SELECT * FROM jsonb_populate_recordset(NULL::tq.answer_row, shown) AS a ORDER BY a.rank;
+END $$;
+COMMENT ON FUNCTION tq_private.answered IS
+'The rows of a question that was walked, recorded where the transaction may write.
+Elsewhere what is held back is in the detail of the first row.';
+
+CREATE OR REPLACE FUNCTION tq.ask(doc text, question text, strategy text DEFAULT 'default') RETURNS SETOF tq.answer_row
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE ROWS 5 SET search_path = pg_catalog, tq, pg_temp AS $$
+DECLARE
+    walked record;
+BEGIN
+    walked := tq_private.ask_walk(doc, question, strategy);
+    PERFORM tq_private.raise_problem(walked.problem);
+    RETURN QUERY SELECT * FROM tq_private.answered(walked.result);
 END $$;
 COMMENT ON FUNCTION tq.ask IS
 'Ranked answers from documents, each with quotes checked by line.

@@ -47,7 +47,7 @@ DECLARE
     owned constant text := 'EXISTS (SELECT FROM tq.document AS d WHERE d.id = document_id AND d.owner = current_user)';
     asked constant text := 'EXISTS (SELECT FROM tq.query AS q WHERE q.id = query_id AND q.asked_by = current_user)';
 BEGIN
-    FOREACH t IN ARRAY ARRAY['document', 'query', 'citation'] || of_document || of_either || of_query LOOP
+    FOREACH t IN ARRAY ARRAY['document', 'query', 'citation', 'thread', 'pick'] || of_document || of_either || of_query LOOP
         IF NOT (SELECT relrowsecurity FROM pg_class WHERE oid = format('tq.%I', t)::regclass) THEN
             EXECUTE format('ALTER TABLE tq.%I ENABLE ROW LEVEL SECURITY', t);
         END IF;
@@ -76,6 +76,9 @@ BEGIN
     END LOOP;
     CREATE POLICY tq_asked ON tq.citation FOR SELECT TO PUBLIC USING (EXISTS (
         SELECT FROM tq.answer AS a JOIN tq.query AS q ON q.id = a.query_id WHERE a.id = answer_id AND q.asked_by = current_user));
+    CREATE POLICY tq_own ON tq.thread FOR SELECT TO PUBLIC USING (owner = current_user);
+    CREATE POLICY tq_own ON tq.pick FOR SELECT TO PUBLIC USING (
+        EXISTS (SELECT FROM tq.thread AS t WHERE t.id = thread_id AND t.owner = current_user));
 END $$;
 
 -- ---------------------------------------------------------------- grants
@@ -88,7 +91,7 @@ REVOKE ALL ON ALL ROUTINES IN SCHEMA tq, tq_private FROM PUBLIC, tq_reader, tq_l
 GRANT SELECT ON
     tq.document, tq.possible_query, tq.line, tq.term, tq.provisional_window, tq.boundary, tq.node, tq.bullet,
     tq.query, tq.route, tq.read, tq.answer, tq.citation, tq.omission, tq.model_call, tq.setting, tq.model, tq.strategy,
-    tq.strategy_version, tq.record_query, tq.progress, tq.queue, tq.summary_node, tq.usage
+    tq.strategy_version, tq.record_query, tq.thread, tq.pick, tq.progress, tq.queue, tq.summary_node, tq.usage
 TO tq_reader, tq_loader, tq_worker;
 GRANT SELECT ON tq.blob TO tq_worker;
 GRANT UPDATE (content, store, bytes) ON tq.blob TO tq_worker;
@@ -111,14 +114,15 @@ BEGIN
         SELECT g.roles, s.name, n.nsp
         FROM (VALUES
             ('tq', 'tq_reader, tq_loader, tq_worker', 'outline lines ask answers explain check select replay fit estimate
-             source source_url page_image strategy_effective'),
+             source source_url page_image strategy_effective pick follow_up suggest'),
             ('tq', 'tq_loader, tq_admin', 'load load_text retry cancel remove'),
             ('tq', 'tq_worker', 'work'),
             ('tq', 'tq_admin', 'schedule unschedule refresh_model'),
             ('tq_private', 'tq_reader, tq_loader, tq_worker',
              'asker shown document_progress how_far like_pattern match_documents near_names raise_not_found raise_not_ready
               resolve_documents resolve_document summary invalid_argument check_named may_change
-              ask_walk ask_record select_walk raise_problem known_query line_range
+              ask_walk ask_record answered select_walk follow_walk known_thread picks_of_answers picks_of_citations keep_picks
+              raise_problem known_query line_range
               take_places pause_model recall_reply replies_of replay_walk fit_of estimate_of
               stored_document source_of source_url_of page_image_of strategy_values number_of date_of boolean_of'),
             ('tq_private', 'tq_loader', 'store_document change_documents'),

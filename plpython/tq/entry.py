@@ -101,8 +101,20 @@ def replay_walk(plpy: Any, query: str) -> str:
 
     from tq.ask.question import replay
     from tq.database.connection import PlpyDatabase
+    from tq.thread.begin import begin
 
-    return msgspec.json.encode(replay(PlpyDatabase(plpy), query)).decode()
+    return msgspec.json.encode(replay(PlpyDatabase(plpy), query, begin_at=begin)).decode()
+
+
+@reported
+def follow_walk(plpy: Any, thread: str, question: str | None, strategy: str | None) -> str:
+    """tq.follow_up() without its record: answers and trace as JSON."""
+    import msgspec
+
+    from tq.database.connection import PlpyDatabase
+    from tq.thread.begin import follow_up
+
+    return msgspec.json.encode(follow_up(PlpyDatabase(plpy), thread, question, strategy)).decode()
 
 
 @reported

@@ -14,7 +14,7 @@ import msgspec
 from tq.ask import evidence, scope, tell, weigh, words
 from tq.ask.budget import Budget, Spent
 from tq.ask.pieces import Rough
-from tq.ask.records import Claim, Cost, Left, Question, Subject, Visit
+from tq.ask.records import Begin, Claim, Cost, Left, Question, Subject, Visit
 from tq.ask.walk import Walk
 from tq.database import asking, models, strategies
 from tq.database.connection import Database
@@ -43,17 +43,20 @@ def ask(
     question: str | None,
     strategy: str | None,
     opener: Opener = open_driver,
+    begin: Callable[[], Begin] | None = None,
 ) -> Answers:
     """All answers in order of rank, and the trace: {"shown": [...], "held": [...], "trace": {...}}.
 
-    Raises TqError: TQ001, TQ002 (document), TQ020 (strategy, model), TQ021 (question), TQ101 to TQ104 (model),
-    unless the strategy wants errors as a row.
+    begin: where a follow-up begins, in place of doc. Raises TqError: TQ001, TQ002 (document), TQ020 (strategy, model),
+    TQ021 (question), TQ101 to TQ104 (model), unless the strategy wants errors as a row.
     """
     started = time.perf_counter()
     chosen = _strategy(database, strategy)
     asking_it: _Asking | None = None
     try:
-        asking_it = _Asking(database, doc, _checked(question), chosen, opener, started)
+        asking_it = _Asking(
+            database, doc, _checked(question), chosen, opener, started, begin=begin and begin()
+        )
         return asking_it.run()
     except TqError as error:
         if asking_it is not None:
@@ -63,8 +66,14 @@ def ask(
         return _failed(doc, question, chosen, error, started)
 
 
-def replay(database: Database, query: str, opener: Opener = open_driver) -> Answers:
-    """A question again, from the replies that were stored with it; no model is asked.
+def replay(
+    database: Database,
+    query: str,
+    opener: Opener = open_driver,
+    begin_at: Callable[[Database, str, int], Begin] | None = None,
+) -> Answers:
+    """A question again, from the replies that were stored with it; no model is asked. begin_at: where a turn of a
+    thread begins.
 
     Raises TqError TQ021 where documents, strategy or prompts have changed so that other replies would be needed.
     """
@@ -77,7 +86,10 @@ def replay(database: Database, query: str, opener: Opener = open_driver) -> Answ
         driver = opener(model)
         return _Stored(driver) if hasattr(driver, "fingerprint") else driver
 
-    return _Asking(database, row["document"], row["question"], strategy, stored_only, started, memory).run()
+    begin = begin_at(database, row["thread"], row["turn"]) if begin_at and row["thread"] else None
+    return _Asking(
+        database, row["document"], row["question"], strategy, stored_only, started, memory, begin
+    ).run()
 
 
 class _Stored:
@@ -164,6 +176,7 @@ class _Asking:
         opener: Opener,
         started: float,
         memory: models.QuestionMemory | None = None,
+        begin: Begin | None = None,
     ) -> None:
         settings = asking.settings(database)
         self._models = {
@@ -186,9 +199,10 @@ class _Asking:
         self._question = Question(
             question, doc, shown, strategy, model, model.fit, bool(settings.get("scent", True))
         )
-        self._ready, waiting = scope.resolve(database, doc)
+        self._begin = begin
+        self._ready, waiting = (begin.rows, begin.left) if begin else scope.resolve(database, doc)
         self._left += waiting
-        self._ready, outside = narrowed(database, strategy, doc, self._ready)
+        self._ready, outside = narrowed(database, strategy, doc, self._ready, begin is not None)
         self._left += outside
         self._queries = asking.possible_queries(database, [row.id for row in self._ready])
         self._memory = memory or models.QuestionMemory(database, bool(settings.get("reuse_replies", True)))
@@ -204,6 +218,7 @@ class _Asking:
         self._relations: dict[weigh.Pair, str] = {}
         self._compared: dict[int, int] = {}
         self._comparing = True
+        self._widened = ""  # why the search left the picked sections, as a sentence
 
     def _open_calls(self, opener: Opener) -> Calls:
         lanes: dict[str, Lane] = {}
@@ -293,7 +308,7 @@ class _Asking:
             assert self._walk is not None
             self._walk.take(key, outcome)
             if self._out == 0:
-                self._compare()
+                self._searched()
         elif key == "plan":
             self._planned(outcome)
         else:
@@ -379,13 +394,25 @@ class _Asking:
         self._walk = Walk(
             self._database, self._question, self._subjects, self._scope.sources, self._submit_read
         )
-        self._walk.start()
+        self._walk.start(self._begin.starts if self._begin else {})
         if self._out == 0:
-            self._compare()
+            self._searched()
 
     def _submit_read(self, visit: Visit, task: Read) -> None:
         if not self._submit(visit, task):
             visit.route.ended = visit.route.ended or "budget"
+
+    def _searched(self) -> None:
+        """All reads have ended: go on from the root for what nothing near the picks answers, or compare."""
+        if self._begin is not None and not self._widened:
+            assert self._walk is not None
+            settled = {claim.subject for claim in evidence.standing(self._walk.claims)}
+            wanted = [subject for subject in self._subjects if subject.where not in settled]
+            self._walk.widen(self._begin.starts, wanted)
+            if self._out:
+                self._widened = tell.widened(wanted, len(self._subjects))
+                return
+        self._compare()
 
     # ------------------------------------------------------------ compare
 
@@ -529,11 +556,11 @@ class _Asking:
             "rank": rank,
             "what": claim.what,
             "why": tell.why(claim),
-            "how": tell.how(claim, self._subjects, method, compared, self._left),
+            "how": tell.how(claim, self._subjects, method, compared, self._left, self._widened),
             "method": method,
             "certainty": certainty,
             "disagreement": bool(against),
-            "missing": tell.missing(claim, self._subjects, unanswered, self._left),
+            "missing": tell.missing(claim, self._subjects, unanswered, self._left, self._widened),
             "doubt": doubt,
             "specialist": bool(against),
             "score": claim.score,
@@ -560,7 +587,7 @@ class _Asking:
             "rank": 1,
             "what": None,
             "why": tell.unsettled_why(sources, self._visits),
-            "how": tell.unsettled_how(self._visits, self._left),
+            "how": tell.unsettled_how(self._visits, self._left, self._widened),
             "method": "lookup",
             "certainty": "unsettled",
             "disagreement": False,
@@ -613,6 +640,8 @@ class _Asking:
                 "plan": [msgspec.to_builtins(subject.parts) for subject in self._subjects],
                 "elapsed_ms": self._elapsed(),
                 "held_back": held_back,
+                "thread_id": self._begin and self._begin.thread,
+                "turn": self._begin and self._begin.turn,
                 "prompts": prompts.version(),
             },
             "replies": list(self._memory.trace()),

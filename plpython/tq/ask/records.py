@@ -119,6 +119,25 @@ class Question:
     scent: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Start:
+    """A node that a follow-up begins at. because: why, in words."""
+
+    node: Node
+    because: str
+
+
+@dataclass(frozen=True, slots=True)
+class Begin:
+    """Where a follow-up begins: the documents of the picks, and by document the nodes, none for its root."""
+
+    thread: str
+    turn: int
+    rows: list[SourceRow]
+    starts: Mapping[str, Sequence[Start]]
+    left: list[Left]
+
+
 @dataclass(slots=True, eq=False)
 class Route:
     """One way down one tree for one subject. ordinal is given at the end, in tree order."""

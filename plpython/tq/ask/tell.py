@@ -53,8 +53,9 @@ def how(
     method: str,
     compared: int,
     left: Sequence[Left],
+    widened: str = "",
 ) -> str:
-    steps: list[str] = []
+    steps = [widened] if widened else []
     if len(subjects) > 1:
         part = subjects[claim.subject].parts.what
         steps.append(f"The question has {len(subjects)} subjects; this answers {words.quoted(part, 120)}.")
@@ -91,13 +92,26 @@ def _path(visit: Visit) -> str:
         way.append(at)
         at = at.parent
     way.reverse()
-    first = way[0]
-    whole = words.lines(first.node.line_start, first.node.line_end)
-    told = f"Read {first.route.source.label} from its root ({whole})"
+    told = _first(way[0])
     for step in way[1:]:
         told += f", opened {_node(step)} because {step.because}"
     what = "chose its answer from these lines" if visit.node.is_leaf else "found the answer in its summary"
     return f"{told}, and {what}{_rereads(visit)}."
+
+
+def _first(visit: Visit) -> str:
+    """Where a way begins: at the root, or at what was picked."""
+    label = visit.route.source.label
+    if visit.node.depth == 0:
+        return f"Read {label} from its root ({words.lines(visit.node.line_start, visit.node.line_end)})"
+    return f"Read {_node(visit)} of {label} because {visit.because}"
+
+
+def widened(subjects: Sequence[Subject], asked: int) -> str:
+    """Why the search went on from the root, as a sentence. asked: how many subjects the question has."""
+    parts = [words.quoted(subject.parts.what, 120) for subject in subjects]
+    what = "the question" if asked == 1 else words.listed(parts)
+    return f"Nothing picked or beside it answers {what}: the search went on from the root."
 
 
 def _node(visit: Visit) -> str:
@@ -126,10 +140,15 @@ def left_out(left: Sequence[Left]) -> str | None:
 
 
 def missing(
-    claim: Claim, subjects: Sequence[Subject], open_subjects: Sequence[int], left: Sequence[Left]
+    claim: Claim,
+    subjects: Sequence[Subject],
+    open_subjects: Sequence[int],
+    left: Sequence[Left],
+    widened: str = "",
 ) -> str | None:
-    """What an answer does not say: subjects without an answer, and what was left out."""
-    told: list[str] = []
+    """What an answer does not say: what the picks of a follow-up do not, subjects without an answer, and what was left
+    out."""
+    told = [widened] if widened else []
     if open_subjects:
         parts = [words.quoted(subjects[where].parts.what, 120) for where in open_subjects]
         told.append(f"No answer was found to {words.listed(parts)}.")
@@ -192,12 +211,11 @@ def unsettled_why(sources: Sequence[Source], visits: Sequence[Visit]) -> str:
     )
 
 
-def unsettled_how(visits: Sequence[Visit], left: Sequence[Left]) -> str:
-    told: list[str] = []
+def unsettled_how(visits: Sequence[Visit], left: Sequence[Left], widened: str = "") -> str:
+    told = [widened] if widened else []
     for visit in visits[:HOW_READS]:
         if visit.parent is None:
-            whole = words.lines(visit.node.line_start, visit.node.line_end)
-            step = f"Read {visit.route.source.label} from its root ({whole})"
+            step = _first(visit)
         else:
             step = f"Opened {_node(visit)} because {visit.because}"
         told.append(f"{step}: {_choice(visit)}{_rereads(visit)}.")

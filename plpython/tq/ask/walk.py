@@ -11,7 +11,19 @@ from dataclasses import replace
 
 from tq.ask import evidence, words
 from tq.ask.pieces import CHILD_CHARS, NUMBER_CHARS, Rough, best, fill, inner_groups, line_items, refine
-from tq.ask.records import Claim, Left, Node, NodeContent, Question, Route, Source, Subject, Trail, Visit
+from tq.ask.records import (
+    Claim,
+    Left,
+    Node,
+    NodeContent,
+    Question,
+    Route,
+    Source,
+    Start,
+    Subject,
+    Trail,
+    Visit,
+)
 from tq.database import asking
 from tq.database.connection import Database
 from tq.model import prompts
@@ -24,6 +36,7 @@ FRAME_CHARS = 1_000  # of a read's prompt that are neither rules nor items
 LETTERS_CHARS = 150  # of the line that names all letters, and of headings that an empty node lacks
 
 Submit = Callable[[Visit, Read], None]
+Starts = Mapping[str, Sequence[Start]]  # by document
 
 
 def share(budget: int, strengths: Sequence[float]) -> list[int]:
@@ -63,14 +76,28 @@ class Walk:
         self._dropped: dict[int, list[Node]] = {}  # by the place of their document
         self.settled = False
 
-    def start(self) -> None:
-        """A route from each root, one a subject."""
+    def start(self, starts: Starts) -> None:
+        """A route from each root, one a subject; in a document that has starts, from these instead."""
         for source in self._sources:
+            begun = starts.get(source.id) or [Start(source.root, "the root")]
+            budgets = share(max(self._question.strategy.routes, len(begun)), [1.0] * len(begun))
             for subject in self._subjects:
-                route = Route(source, subject.where, None)
-                self.roots += self._open(
-                    route, None, [(source.root, "the root", self._question.strategy.routes)]
-                )
+                for start, budget in zip(begun, budgets, strict=True):
+                    self._begin(source, subject, start, budget)
+
+    def widen(self, starts: Starts, subjects: Sequence[Subject]) -> None:
+        """A route from the root of each document that was searched from elsewhere, one for each of these subjects."""
+        for source in self._sources:
+            begun = {start.node.id for start in starts.get(source.id, ())}
+            if begun and source.root.id not in begun:
+                for subject in subjects:
+                    self._begin(
+                        source, subject, Start(source.root, "the root"), self._question.strategy.routes
+                    )
+
+    def _begin(self, source: Source, subject: Subject, start: Start, budget: int) -> None:
+        route = Route(source, subject.where, None)
+        self.roots += self._open(route, None, [(start.node, start.because, budget)])
 
     # ------------------------------------------------------------ opening nodes
 

@@ -21,7 +21,8 @@ SETTINGS = Statement(
     " WHERE name IN ('model', 'scent', 'reuse_replies', 'possible_queries', 'model_plan', 'model_read', 'model_compare')"
 )
 ASKED = Statement(
-    "SELECT document, question, strategy, strategy_version FROM tq.query WHERE id = $1::uuid",
+    "SELECT document, question, strategy, strategy_version, thread_id::text AS thread, turn"
+    " FROM tq.query WHERE id = $1::uuid",
     ("text",),
 )
 RESOLVE = Statement(

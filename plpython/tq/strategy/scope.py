@@ -14,13 +14,13 @@ from tq.strategy.settings import Strategy
 
 
 def narrowed(
-    database: Database, strategy: Strategy, doc: str | None, ready: Sequence[SourceRow]
+    database: Database, strategy: Strategy, doc: str | None, ready: Sequence[SourceRow], picked: bool = False
 ) -> tuple[list[SourceRow], list[Left]]:
-    """The documents in the strategy's scope, each with its weight and date, and what was left out. TQ001 where the
-    scope holds none of them."""
+    """The documents in the strategy's scope, each with its weight and date, and what was left out. picked: they are
+    those of a follow-up, and no other version is. TQ001 where the scope holds none of them."""
     known = {row.id: row for row in ready}
     # All versions of what was named; a version that was asked for by its number or id stands alone.
-    every = strategy.versions == "all" and not _one_version(doc, ready)
+    every = strategy.versions == "all" and not picked and not _one_version(doc, ready)
     found = strategies.weighed(database, strategy, list(known), every)
     inside = [
         replace(
@@ -42,7 +42,7 @@ def narrowed(
     outside = len(found) - len(inside)
     left = []
     # Without a document argument the scope itself was asked.
-    if outside and doc is not None:
+    if outside and (picked or doc is not None):
         told = words.count(outside, "document is", "documents are")
         left.append(Left("scope", f"{told} outside the scope of the strategy {strategy.name}"))
     return inside, left
