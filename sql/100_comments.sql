@@ -64,6 +64,13 @@ COMMENT ON COLUMN tq.model.remote_name IS 'What the server calls the model.';
 COMMENT ON COLUMN tq.model.slot IS 'Names the model''s places and pause among all sessions.';
 COMMENT ON COLUMN tq.model.cached_price IS 'Money for a million tokens read from the provider''s cache.';
 COMMENT ON COLUMN tq.model.output_price IS 'Money for a million tokens written.';
+COMMENT ON COLUMN tq.model.ingest_mode IS 'calls: each call of ingest by itself; batch: in message batches, cheaper and later (anthropic).';
+COMMENT ON COLUMN tq.model.batch_share IS 'Share of the price that a call in a batch costs.';
+
+COMMENT ON TABLE tq.batch IS 'Message batches of ingest, until their document is ready.';
+COMMENT ON COLUMN tq.batch.status IS 'sending: its id is not learnt yet; sent; cancelling: to be stopped at the provider; ended.';
+COMMENT ON COLUMN tq.batch.remote_id IS 'What the provider calls it.';
+COMMENT ON COLUMN tq.batch.reckoned_tokens IS 'What it is likely to take, held against the document''s budget meanwhile.';
 
 COMMENT ON TABLE tq.strategy IS 'Use cases: what is asked of the core, and how results are shown.';
 COMMENT ON COLUMN tq.strategy.inherits IS 'The strategy that gives what this one leaves NULL; in the end default.';

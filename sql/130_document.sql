@@ -41,6 +41,17 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION tq_private.document_progress IS 'How far a document is: lines, windows or nodes of the step that runs.';
 
+CREATE OR REPLACE FUNCTION tq_private.waits_for(d tq.document) RETURNS text
+LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, tq, pg_temp
+RETURN (
+    SELECT format('%s of %s, handed in at %s', CASE count(*) WHEN 1 THEN 'a message batch' ELSE count(*) || ' message batches' END,
+                  CASE sum(b.calls) WHEN 1 THEN 'one call' ELSE sum(b.calls) || ' calls' END,
+                  to_char(min(b.opened_at), 'YYYY-MM-DD HH24:MI'))
+    FROM tq.batch AS b
+    WHERE b.document_id = d.id AND b.status <> 'ended' AND d.status NOT IN ('ready', 'failed')
+    HAVING count(*) > 0);
+COMMENT ON FUNCTION tq_private.waits_for IS 'What a document waits for at a provider; NULL where it does not.';
+
 CREATE OR REPLACE FUNCTION tq_private.how_far(d tq.document) RETURNS text
 LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, tq, pg_temp AS $$
 DECLARE
@@ -56,7 +67,7 @@ BEGIN
         WHEN d.status = 'ready' THEN ''
         ELSE format(', %s of %s %s done', p.done, p.total, CASE d.status WHEN 'marking' THEN 'windows'
                                                                        WHEN 'summarising' THEN 'leaves' ELSE 'nodes' END)
-    END;
+    END || coalesce(', waiting for ' || tq_private.waits_for(d), '');
 END $$;
 COMMENT ON FUNCTION tq_private.how_far IS 'A document''s status and how far it is, in words.';
 

@@ -244,6 +244,7 @@ BEGIN
         RETURN 0;
     END IF;
     PERFORM tq_private.drop_messages(mine);
+    PERFORM tq_private.stop_batches(verb, mine);
     IF verb = 'retry' THEN
         UPDATE tq.document AS d SET status = 'pending', sqlstate = NULL, error = NULL, hint = NULL, failed_step = NULL,
             finished_at = NULL

@@ -2,12 +2,13 @@
 
 CREATE OR REPLACE VIEW tq.progress WITH (security_invoker = true) AS
 SELECT d.name AS document, d.version, d.status, p.step, p.done, p.total, d.started_at, d.finished_at, d.sqlstate, d.error,
-       d.hint, d.id AS document_id, d.current, d.loaded_at
+       d.hint, d.id AS document_id, d.current, d.loaded_at, tq_private.waits_for(d) AS waits_for
 FROM tq.document AS d
 CROSS JOIN LATERAL tq_private.document_progress(d) AS p;
 COMMENT ON VIEW tq.progress IS
 'How far each version of each document is.
-done of total counts lines (convert, total unknown), windows (mark), leaves (summarise) or nodes (build, finish).';
+done of total counts lines (convert, total unknown), windows (mark), leaves (summarise) or nodes (build, finish).
+waits_for: message batches at the provider.';
 
 -- Not security_invoker: it counts messages and shows none.
 CREATE OR REPLACE VIEW tq.queue AS

@@ -41,7 +41,7 @@ DECLARE
     t text;
     r record;
     of_document constant text[] := ARRAY['possible_query', 'line', 'term', 'provisional_window', 'boundary', 'node', 'bullet',
-                                         'record_query'];
+                                         'record_query', 'batch'];
     of_either constant text[] := ARRAY['omission', 'model_call'];
     of_query constant text[] := ARRAY['route', 'read', 'answer'];
     owned constant text := 'EXISTS (SELECT FROM tq.document AS d WHERE d.id = document_id AND d.owner = current_user)';
@@ -91,13 +91,14 @@ REVOKE ALL ON ALL ROUTINES IN SCHEMA tq, tq_private FROM PUBLIC, tq_reader, tq_l
 GRANT SELECT ON
     tq.document, tq.possible_query, tq.line, tq.term, tq.provisional_window, tq.boundary, tq.node, tq.bullet,
     tq.query, tq.route, tq.read, tq.answer, tq.citation, tq.omission, tq.model_call, tq.setting, tq.model, tq.strategy,
+    tq.batch,
     tq.strategy_version, tq.record_query, tq.thread, tq.pick, tq.progress, tq.queue, tq.summary_node, tq.usage
 TO tq_reader, tq_loader, tq_worker;
 GRANT SELECT ON tq.blob TO tq_worker;
 GRANT UPDATE (content, store, bytes) ON tq.blob TO tq_worker;
 GRANT UPDATE ON tq.document TO tq_worker;
 GRANT INSERT, UPDATE, DELETE ON
-    tq.line, tq.term, tq.provisional_window, tq.boundary, tq.node, tq.bullet, tq.omission, tq.model_call
+    tq.line, tq.term, tq.provisional_window, tq.boundary, tq.node, tq.bullet, tq.omission, tq.model_call, tq.batch
 TO tq_worker;
 GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA tq TO tq_admin;
 REVOKE INSERT, UPDATE, DELETE ON tq.strategy_version FROM tq_admin;  -- what was, was
@@ -119,7 +120,7 @@ BEGIN
             ('tq', 'tq_worker', 'work'),
             ('tq', 'tq_admin', 'schedule unschedule refresh_model'),
             ('tq_private', 'tq_reader, tq_loader, tq_worker',
-             'asker shown document_progress how_far like_pattern match_documents near_names raise_not_found raise_not_ready
+             'asker shown document_progress waits_for how_far like_pattern match_documents near_names raise_not_found raise_not_ready
               resolve_documents resolve_document summary invalid_argument check_named may_change
               ask_walk ask_record answered select_walk follow_walk known_thread picks_of_answers picks_of_citations keep_picks
               raise_problem known_query line_range
@@ -133,6 +134,7 @@ BEGIN
             ('tq_private', 'tq_worker', 'work store_attachment'),
             ('tq_private', 'tq_worker', 'build_tree refresh_statistics ingest_replies keep_replies drop_old_replies
               move_blob blob_moved drop_copy copy_dropped raise_problem'),
+            ('tq_private', 'tq_worker', 'open_batch join_batch batch_replies batch_requests end_batch drop_batches'),
             ('tq_private', 'tq_admin', 'need_cron limits_of raise_problem')
         ) AS g (nsp, roles, names)
         CROSS JOIN LATERAL (SELECT g.nsp) AS n

@@ -1,7 +1,10 @@
 """A model on loopback: real HTTP, the Messages, Batches, Models and chat-completions protocols, and faults on demand.
 
 By default it answers well: it reads the prompt as a model would, and the embedded driver chooses. `fault` puts faults
-before the next calls; `script` replaces the answers themselves.
+before the next calls, `fault_batches` before the next requests about batches; `script` replaces the answers themselves.
+
+Cached tokens are simulated: a prefix that ends at a cache_control mark is written when it is first seen with its model and
+schema, and read from then on; one shorter than `cache_minimum` tokens is never cached, as at the provider.
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -146,7 +150,9 @@ def well(system: str, user: str) -> Data:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One bad turn. kind: an HTTP status, or slow, off, cut, refuse, pause, drop, half, nojson, echo."""
+    """One bad turn. kind: an HTTP status, or slow, off, cut, refuse, pause, drop, half, half_http, nojson; in the results
+    of a batch also expired, canceled, or an error's type; for a request about batches a status, drop, drop_after (done, and
+    the connection dropped), or hang (done, and no reply). An empty kind is none: a good turn."""
 
     kind: str
     retry_after: str | None = None
@@ -164,22 +170,39 @@ class Seen:
     user: str
 
 
+@dataclass(slots=True)
+class Batch:
+    """A message batch as it was handed in. looks: how often it was asked for, or listed."""
+
+    name: str
+    requests: list[Data]
+    created: datetime = field(default_factory=lambda: datetime.now(UTC))
+    looks: int = 0
+    cancelled: bool = False
+    ended: bool = False
+    results: list[Data] | None = None
+
+
 @dataclass
 class ModelServer:
     """`url` for the openai driver, `root` for the anthropic one."""
 
     script: Script = well
     seconds: float = 0.0  # that every call takes
+    chars_per_token: float = 4.0
+    cache_minimum: int = 0  # tokens
+    looks: int = 1  # at a batch, until it has ended; a negative number is never
     seen: list[Seen] = field(default_factory=list)
+    batches: list[Batch] = field(default_factory=list)
     peak: int = 0  # calls at once, at most
 
     def __post_init__(self) -> None:
         self._faults: deque[Fault] = deque()
+        self._batch_faults: dict[str, deque[Fault]] = {}
         self._always: Fault | None = None
         self._flying = 0
+        self._cached: set[str] = set()
         self._lock = threading.Lock()
-        self._batches: dict[str, list[Data]] = {}
-        self._polls: dict[str, int] = {}
         self._http = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
         self._http.daemon_threads = True
         self.root = f"http://127.0.0.1:{self._http.server_address[1]}"
@@ -198,8 +221,13 @@ class ModelServer:
         else:
             self._always = fault
 
+    def fault_batches(self, about: str, kind: str, times: int = 1, retry_after: str | None = None) -> None:
+        """Put a fault before the next requests about batches: create, list, retrieve, results or cancel."""
+        self._batch_faults.setdefault(about, deque()).extend([Fault(kind, retry_after)] * times)
+
     def mend(self) -> None:
         self._faults.clear()
+        self._batch_faults.clear()
         self._always = None
 
     def calls(self, start: str = "") -> list[Seen]:
@@ -212,9 +240,15 @@ class ModelServer:
         length = int(http.headers.get("content-length") or 0)
         body = json.loads(http.rfile.read(length)) if length else {}
         path = http.path.split("?")[0]
-        if method == "GET" or path.endswith(("/batches", "/cancel")):
-            self._other(http, path, body)
-            return
+        if "/batches" in path:
+            self._about_batches(http, method, path, body)
+        elif method == "GET":
+            models = {"data": [MODEL_INFO], "has_more": False, "first_id": None, "last_id": None}
+            _send(http, 200, models if path.endswith("/models") else MODEL_INFO, {})
+        else:
+            self._call(http, path, body)
+
+    def _call(self, http: BaseHTTPRequestHandler, path: str, body: Data) -> None:
         chat = path.endswith("/chat/completions")
         system, user = _prompt(body, chat)
         with self._lock:
@@ -225,89 +259,159 @@ class ModelServer:
         try:
             if self.seconds:
                 time.sleep(self.seconds)
-            self._reply(http, chat, system, user, fault)
+            self._reply(http, chat, body, fault)
         finally:
             with self._lock:
                 self._flying -= 1
 
-    def _reply(self, http: Any, chat: bool, system: str, user: str, fault: Fault | None) -> None:
+    def _reply(self, http: Any, chat: bool, body: Data, fault: Fault | None) -> None:
         kind = fault.kind if fault else ""
         if fault is not None and kind.isdigit():
-            said = f"a fault for the test; you sent {http.headers.get('authorization') or http.headers.get('x-api-key')}"
-            error = {"type": "error", "error": {"type": "fault", "message": said}}
-            _send(http, int(kind), error, {"retry-after": fault.retry_after} if fault.retry_after else {})
-            return
-        if kind == "drop":
-            http.close_connection = True
-            http.connection.close()
-            return
-        if fault is not None and kind == "slow":
-            time.sleep(fault.seconds)
+            _send_error(http, fault)
+        elif kind == "drop":
+            _drop(http)
+        else:
+            if fault is not None and kind == "slow":
+                time.sleep(fault.seconds)
+            _send(http, 200, self._answer(chat, body, kind), {}, half=kind == "half_http")
+
+    def _answer(self, chat: bool, body: Data, kind: str) -> Data:
+        """A whole reply, good or of a bad kind."""
+        system, user = _prompt(body, chat)
         text = json.dumps(self.script(system, user), ensure_ascii=False)
         if kind == "off":
             text = json.dumps(OFF.get(system.split(" ")[2], {"nothing": 1}))
-        elif kind in ("cut", "half"):
+        elif kind in ("cut", "half", "pause"):
             text = text[: max(1, len(text) // 2)]
         elif kind == "nojson":
             text = "Here you are: the answer is on line 3."
+        if body["messages"][-1]["role"] == "assistant":  # a paused turn goes on where it was
+            text = text[sum(len(block["text"]) for block in body["messages"][-1]["content"]) :]
         stop = {"cut": "max_tokens", "refuse": "refusal", "pause": "pause_turn"}.get(kind, "end_turn")
-        _send(
-            http,
-            200,
-            (_completion if chat else _message)(text, stop, system, user),
-            {},
-            half=kind == "half_http",
+        written, read = self._cache(body, chat)
+        sent = self._tokens(system + user)
+        if chat:
+            return _completion(text, stop, sent, read, self._tokens(text))
+        return _message(text, stop, sent - written - read, written, read, self._tokens(text))
+
+    def _tokens(self, text: str) -> int:
+        return max(1, int(len(text) / self.chars_per_token))
+
+    def _cache(self, body: Data, chat: bool) -> tuple[int, int]:
+        """Tokens that this request writes to the cache, and those that it reads from it."""
+        if chat:  # such servers look for a prefix by themselves
+            prefix, form = body["messages"][0]["content"], body.get("response_format")
+        else:
+            blocks = body.get("system", [])
+            marked = [
+                at
+                for at, block in enumerate(blocks)
+                if isinstance(block, dict) and block.get("cache_control")
+            ]
+            prefix = "".join(block["text"] for block in blocks[: marked[-1] + 1]) if marked else ""
+            form = body.get("output_config")
+        size = self._tokens(prefix)
+        if not prefix or size < self.cache_minimum:
+            return 0, 0
+        key = json.dumps([body.get("model"), None if chat else form, prefix])
+        with self._lock:
+            known = key in self._cached
+            self._cached.add(key)
+        return (0, size) if known else (size, 0)
+
+    # ------------------------------------------------------------ batches
+
+    def _about_batches(self, http: Any, method: str, path: str, body: Data) -> None:
+        names = path.split("/batches")[1].strip("/").split("/")
+        about = (
+            names[1]
+            if len(names) > 1
+            else "retrieve"
+            if names[0]
+            else "create"
+            if method == "POST"
+            else "list"
         )
-
-    # ------------------------------------------------------------ batches and models
-
-    def _other(self, http: Any, path: str, body: Data) -> None:
-        if path.endswith("/models"):
-            _send(http, 200, {"data": [MODEL_INFO], "has_more": False, "first_id": None, "last_id": None}, {})
-        elif "/models/" in path:
-            _send(http, 200, MODEL_INFO, {})
-        elif path.endswith("/batches"):
-            name = f"msgbatch_{len(self._batches) + 1}"
-            self._batches[name] = body["requests"]
-            self._polls[name] = 0
-            _send(http, 200, self._batch(name), {})
-        elif path.endswith("/results"):
-            name = path.split("/")[-2]
-            lines = [json.dumps(self._result(request)) for request in reversed(self._batches[name])]
-            data = ("\n".join(lines) + "\n").encode()
+        with self._lock:
+            faults = self._batch_faults.get(about)
+            fault = faults.popleft() if faults else None
+        if fault is not None and fault.kind.isdigit():
+            _send_error(http, fault)
+            return
+        if fault is not None and fault.kind == "drop":
+            _drop(http)
+            return
+        if about == "create":
+            with self._lock:
+                self.batches.append(Batch(f"msgbatch_{len(self.batches) + 1}", body["requests"]))
+            said: Data | bytes = self._told(self.batches[-1])
+        elif about == "list":
+            listed = [self._about(batch, about) for batch in reversed(self.batches)]
+            said = {"data": listed, "has_more": False, "first_id": None, "last_id": None}
+        else:
+            found = [batch for batch in self.batches if batch.name == names[0]]
+            if not found:
+                _send_error(http, Fault("404"))
+                return
+            said = self._about(found[0], about)
+        if fault is not None and fault.kind in ("drop_after", "hang"):
+            time.sleep(10 if fault.kind == "hang" else 0)
+            _drop(http)
+        elif isinstance(said, bytes):
             http.send_response(200)
             http.send_header("content-type", "application/x-jsonl")
-            http.send_header("content-length", str(len(data)))
+            http.send_header("content-length", str(len(said)))
             http.end_headers()
-            http.wfile.write(data)
+            http.wfile.write(said)
         else:
-            name = path.split("/")[-1]
-            self._polls[name] = self._polls.get(name, 0) + 1
-            _send(http, 200, self._batch(name), {})
+            _send(http, 200, said, {})
 
-    def _batch(self, name: str) -> Data:
-        ended = self._polls[name] >= 2
-        count = len(self._batches[name])
+    def _about(self, batch: Batch, about: str) -> Data | bytes:
+        if about == "results":
+            lines = [json.dumps(result) for result in reversed(self._results(batch))]
+            return ("\n".join(lines) + "\n").encode()
+        if about == "cancel":
+            batch.cancelled = True
+        else:
+            batch.looks += 1
+            batch.ended = batch.ended or batch.cancelled or 0 <= self.looks < batch.looks
+        return self._told(batch)
+
+    def _told(self, batch: Batch) -> Data:
+        count = len(batch.requests)
+        running = 0 if batch.ended else count
+        status = "ended" if batch.ended else "canceling" if batch.cancelled else "in_progress"
+        created = batch.created.isoformat()
         return {
-            "id": name, "type": "message_batch", "processing_status": "ended" if ended else "in_progress",
-            "request_counts": {"processing": 0 if ended else count, "succeeded": count if ended else 0, "errored": 0,
-                               "canceled": 0, "expired": 0},
-            "ended_at": "2026-01-01T00:00:00Z" if ended else None, "created_at": "2026-01-01T00:00:00Z",
-            "expires_at": "2026-01-02T00:00:00Z", "archived_at": None, "cancel_initiated_at": None,
-            "results_url": f"{self.root}/v1/messages/batches/{name}/results" if ended else None,
+            "id": batch.name, "type": "message_batch", "processing_status": status,
+            "request_counts": {"processing": running, "succeeded": count - running, "errored": 0, "canceled": 0,
+                               "expired": 0},
+            "ended_at": created if batch.ended else None, "created_at": created, "expires_at": created,
+            "archived_at": None, "cancel_initiated_at": created if batch.cancelled else None,
+            "results_url": f"{self.root}/v1/messages/batches/{batch.name}/results" if batch.ended else None,
         }  # fmt: skip
 
-    def _result(self, request: Data) -> Data:
+    def _results(self, batch: Batch) -> list[Data]:
+        if batch.results is None:
+            batch.results = [self._result(request, batch.cancelled) for request in batch.requests]
+        return batch.results
+
+    def _result(self, request: Data, cancelled: bool) -> Data:
         params = request["params"]
-        system, user = _prompt(params, False)
         with self._lock:
-            self.seen.append(Seen("batch", {}, params, system, user))
+            self.seen.append(Seen("batch", {}, params, *_prompt(params, False)))
             fault = self._faults.popleft() if self._faults else self._always
-        if fault is not None:
-            error = {"type": "error", "error": {"type": "api_error", "message": "a fault for the test"}}
-            return {"custom_id": request["custom_id"], "result": {"type": "errored", "error": error}}
-        message = _message(json.dumps(self.script(system, user)), "end_turn", system, user)
-        return {"custom_id": request["custom_id"], "result": {"type": "succeeded", "message": message}}
+        kind = "canceled" if cancelled else ""
+        kind = fault.kind if fault else kind
+        result: Data
+        if kind in ("expired", "canceled"):
+            result = {"type": kind}
+        elif kind.endswith("_error"):
+            error = {"type": "error", "error": {"type": kind, "message": "a fault for the test"}}
+            result = {"type": "errored", "error": error}
+        else:
+            result = {"type": "succeeded", "message": self._answer(False, params, kind)}
+        return {"custom_id": request["custom_id"], "result": result}
 
 
 OFF: dict[str, Data] = {
@@ -335,27 +439,34 @@ def _prompt(body: Data, chat: bool) -> tuple[str, str]:
     return system, body["messages"][0]["content"]
 
 
-def _tokens(text: str) -> int:
-    return len(text) // 4 + 1
-
-
-def _message(text: str, stop: str, system: str, user: str) -> Data:
+def _message(text: str, stop: str, fresh: int, written: int, read: int, received: int) -> Data:
     return {
         "id": "msg_1", "type": "message", "role": "assistant", "model": "test-model",
         "content": [{"type": "text", "text": text}], "stop_reason": stop, "stop_sequence": None,
-        "usage": {"input_tokens": _tokens(user), "cache_creation_input_tokens": 0,
-                  "cache_read_input_tokens": _tokens(system), "output_tokens": _tokens(text)},
+        "usage": {"input_tokens": fresh, "cache_creation_input_tokens": written, "cache_read_input_tokens": read,
+                  "output_tokens": received},
     }  # fmt: skip
 
 
-def _completion(text: str, stop: str, system: str, user: str) -> Data:
+def _completion(text: str, stop: str, sent: int, cached: int, received: int) -> Data:
     finish = {"max_tokens": "length", "refusal": "content_filter"}.get(stop, "stop")
     return {
         "id": "c1", "object": "chat.completion", "created": 0, "model": "test-model",
         "choices": [{"index": 0, "finish_reason": finish, "message": {"role": "assistant", "content": text}}],
-        "usage": {"prompt_tokens": _tokens(system) + _tokens(user), "completion_tokens": _tokens(text),
-                  "total_tokens": 0, "prompt_tokens_details": {"cached_tokens": _tokens(system)}},
+        "usage": {"prompt_tokens": sent, "completion_tokens": received, "total_tokens": sent + received,
+                  "prompt_tokens_details": {"cached_tokens": cached}},
     }  # fmt: skip
+
+
+def _send_error(http: Any, fault: Fault) -> None:
+    sent = http.headers.get("authorization") or http.headers.get("x-api-key")
+    error = {"type": "error", "error": {"type": "fault", "message": f"a fault for the test; you sent {sent}"}}
+    _send(http, int(fault.kind), error, {"retry-after": fault.retry_after} if fault.retry_after else {})
+
+
+def _drop(http: Any) -> None:
+    http.close_connection = True
+    http.connection.close()
 
 
 def _send(http: Any, status: int, body: Data, headers: dict[str, str], half: bool = False) -> None:

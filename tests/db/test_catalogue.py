@@ -157,6 +157,7 @@ INTERNAL = {
     "refuse_by_hand",
     "refuse_truncate",
     "strategies_changed",
+    "stop_batches",
     "touch",
     "touch_document",
     "verify_document",

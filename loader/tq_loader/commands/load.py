@@ -38,6 +38,7 @@ class Loading:
     id: str | None = None
     version: int | None = None
     status: str = "not loaded"
+    waits_for: str | None = None  # message batches at the provider, which may take a day
     lines: int | None = None
     error: dict[str, str | None] | None = None
     seen: tuple[Any, ...] = field(default=())
@@ -172,7 +173,7 @@ def look(connection: psycopg.Connection[dict[str, Any]], loads: list[Loading]) -
     """Bring what is known of the documents up to date."""
     rows = connection.execute(
         "SELECT p.document_id::text AS id, p.version, p.status, p.step, p.done, p.total, p.sqlstate, p.error, "
-        "p.hint, d.line_count FROM tq.progress AS p JOIN tq.document AS d ON d.id = p.document_id "
+        "p.hint, p.waits_for, d.line_count FROM tq.progress AS p JOIN tq.document AS d ON d.id = p.document_id "
         "WHERE p.document_id = ANY (%s::uuid[])",
         [[load.id for load in loads]],
     ).fetchall()
@@ -190,6 +191,7 @@ def look(connection: psycopg.Connection[dict[str, Any]], loads: list[Loading]) -
             continue
         load.version, load.status, load.lines = row["version"], row["status"], row["line_count"]
         load.seen = (row["status"], row["step"], row["done"], row["total"])
+        load.waits_for = row["waits_for"]
         if row["status"] == "failed":
             load.error = {
                 "code": row["sqlstate"],
@@ -212,13 +214,14 @@ def wait(
             if all(load.done for load in loads):
                 return
             now = [load.seen for load in loads]
-            if now != last:
+            if now != last or any(load.waits_for for load in loads):
                 last, since = now, time.monotonic()
             elif time.monotonic() - since > (LITTLE_PATIENCE if failed.is_set() else PATIENCE):
                 idle = "and nobody else works" if failed.is_set() else "for 10 minutes"
                 click.echo(f"tq: nothing has moved {idle}; `tq status` shows the queues", err=True)
                 sys.exit(1)
-            time.sleep(0.1 if time.monotonic() - since < 5 else 0.5)
+            soon = time.monotonic() - since < 5 and not any(load.waits_for for load in loads)
+            time.sleep(0.1 if soon else 0.5)
 
 
 @contextmanager
@@ -346,4 +349,6 @@ def _state(load: Loading, counts: bool = False) -> str:
         return f"ready{lines}{' (was loaded already)' if load.known else ''}"
     status, step, done, total = load.seen or (load.status, None, None, None)
     text = f"failed at {step}" if status == "failed" and step else str(status)
+    if load.waits_for:
+        return f"{text}, waits for {load.waits_for}"
     return f"{text} {done}/{total}" if counts and total else text

@@ -21,7 +21,7 @@ def command(doc: str | None, url: str | None, as_json: bool) -> None:
 
     with connected(url) as connection:
         documents = connection.execute(
-            "SELECT document, version, status, step, done, total, started_at, finished_at, sqlstate, error, hint "
+            "SELECT document, version, status, step, done, total, started_at, finished_at, sqlstate, error, hint, waits_for "
             "FROM tq.progress WHERE %(like)s::text IS NULL OR document LIKE %(like)s ORDER BY document, version",
             {"like": None if doc is None else like(doc)},
         ).fetchall()
@@ -51,6 +51,8 @@ def command(doc: str | None, url: str | None, as_json: bool) -> None:
             else "no documents yet; `tq load FILE` loads one"
         )
     for row in documents:
+        if row["waits_for"]:
+            click.echo(f"{visible.line(row['document'])}: waits for {row['waits_for']}")
         if row["sqlstate"]:
             click.echo(f"{visible.line(row['document'])}: {visible.line(row['error'])} [{row['sqlstate']}]")
             if row["hint"]:

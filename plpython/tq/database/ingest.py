@@ -7,10 +7,14 @@ from tq.database.models import COLUMNS
 
 # ---------------------------------------------------------------- queues
 
+# $4: what their bodies contain.
 READ_MESSAGES = Statement(
     "SELECT m.msg_id, m.read_ct, m.message::text AS body"
-    " FROM pgmq.read($1::text, $2::int, $3::int, '{}'::jsonb) AS m ORDER BY m.msg_id",
-    ("text", "int4", "int4"),
+    " FROM pgmq.read($1::text, $2::int, $3::int, $4::jsonb) AS m ORDER BY m.msg_id",
+    ("text", "int4", "int4", "text"),
+)
+SEND_MESSAGE = Statement(
+    "SELECT s.id FROM pgmq.send($1::text, $2::jsonb, $3::int) AS s (id)", ("text", "text", "int4")
 )
 SEND_MESSAGES = Statement(
     "SELECT count(*)::int AS n FROM pgmq.send_batch($1::text,"
@@ -129,21 +133,25 @@ COUNT_CALLS = Statement(
     " JOIN tq.document AS d ON d.id = c.document_id::uuid",
     ("text[]", "text[]", "text[]", "int4[]", "int8[]", "int8[]", "float8[]", "int8[]", "float8[]"),
 )
-# What documents may cost (settings, -1 for no limit), and what they have cost since their ingest began.
-BUDGETS = Statement(
-    "SELECT d.id::text AS id, s.calls, s.tokens, s.cost,"
-    " coalesce(sum(c.calls), 0)::int AS spent_calls,"
-    " coalesce(sum(c.input_tokens + c.output_tokens), 0)::bigint AS spent_tokens,"
-    " coalesce(sum(c.cost), 0)::float8 AS spent_cost"
+# What a document may cost (settings, -1 for no limit), and what it has cost since its ingest began, with what its
+# batches under way are reckoned to cost.
+BUDGET = Statement(
+    "SELECT s.calls, s.tokens, s.cost,"
+    " c.calls + b.calls AS spent_calls, c.tokens + b.tokens AS spent_tokens, c.cost + b.cost AS spent_cost"
     " FROM tq.document AS d CROSS JOIN ("
     " SELECT nullif(max((x.value #>> '{}')::float8) FILTER (WHERE x.name = 'document_calls'), -1) AS calls,"
     " nullif(max((x.value #>> '{}')::float8) FILTER (WHERE x.name = 'document_tokens'), -1) AS tokens,"
     " nullif(max((x.value #>> '{}')::float8) FILTER (WHERE x.name = 'document_cost'), -1) AS cost"
     " FROM tq.setting AS x WHERE x.name LIKE 'document\\_%') AS s"
-    " LEFT JOIN tq.model_call AS c ON c.document_id = d.id AND c.query_id IS NULL AND c.called_at >= d.started_at"
-    " WHERE d.id = ANY ($1::uuid[]) AND num_nonnulls(s.calls, s.tokens, s.cost) > 0"
-    " GROUP BY d.id, s.calls, s.tokens, s.cost",
-    ("text[]",),
+    " CROSS JOIN LATERAL (SELECT coalesce(sum(c.calls), 0)::bigint AS calls,"
+    " coalesce(sum(c.input_tokens + c.output_tokens), 0)::bigint AS tokens, coalesce(sum(c.cost), 0)::float8 AS cost"
+    " FROM tq.model_call AS c"
+    " WHERE c.document_id = d.id AND c.query_id IS NULL AND c.called_at >= d.started_at) AS c"
+    " CROSS JOIN LATERAL (SELECT coalesce(sum(b.calls), 0)::bigint AS calls,"
+    " coalesce(sum(b.reckoned_tokens), 0)::bigint AS tokens, coalesce(sum(b.reckoned_cost), 0) AS cost"
+    " FROM tq.batch AS b WHERE b.document_id = d.id AND b.status <> 'ended') AS b"
+    " WHERE d.id = $1::uuid AND num_nonnulls(s.calls, s.tokens, s.cost) > 0",
+    ("text",),
 )
 
 LOADED = Statement(

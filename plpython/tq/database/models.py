@@ -17,7 +17,7 @@ COLUMNS = (
     "m.name AS model, m.driver, m.input_tokens, m.output_tokens, m.chars_per_token, m.windows_per_call,"
     " m.summary_tokens, m.concurrency, m.timeout_seconds, m.delay_ms, m.slot, m.base_url, m.remote_name,"
     " m.input_price::float8 AS input_price, m.output_price::float8 AS output_price,"
-    " m.cached_price::float8 AS cached_price"
+    " m.cached_price::float8 AS cached_price, m.ingest_mode, m.batch_share::float8 AS batch_share"
 )
 FIELDS = tuple(name for name in Model.__slots__ if name != "name")
 

@@ -66,7 +66,7 @@ class Estimate:
         rows = []
         pages = self.pages
         for purpose, one in self.costs.items():
-            money = self._models[purpose].cost(one.input_tokens, one.output_tokens)
+            money = self._models[purpose].ingest_cost(one.input_tokens, one.output_tokens)
             rows.append(_row(purpose, one.calls, one.input_tokens, one.output_tokens, money, pages))
         calls, sent, received, money = (
             sum(row[name] for row in rows) for name in ("calls", "input_tokens", "output_tokens", "cost")

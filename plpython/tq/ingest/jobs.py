@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -43,6 +43,11 @@ class Job:
     def purpose(self) -> str:
         return "mark" if self.message.step == "mark" else "summarise"
 
+    @property
+    def reckoned(self) -> tuple[int, int]:
+        """Tokens in and out that its call is likely to take."""
+        return self.model.tokens(self.chars), self.model.summary_tokens
+
 
 def prepare(session: Session, messages: Sequence[Message], documents: dict[str, Document]) -> list[Job]:
     """Jobs of the messages that still have something to do; the others are left out."""
@@ -59,31 +64,36 @@ def prepare(session: Session, messages: Sequence[Message], documents: dict[str, 
             jobs = _marks(session, group, document, model)
         else:
             jobs = _summaries(session, group, document, model)
-        # A model that computes costs nothing, whatever the budget.
-        found += jobs if model.computes else _within_budget(session, document_id, jobs)
+        # A model that computes costs nothing, whatever the budget; what goes into a batch is reckoned there.
+        if not model.computes and not model.batches:
+            for job in beyond_budget(session, document_id, jobs):
+                job.asking.close()
+                job.asking = _without_model(job.result)
+        found += jobs
     return found
 
 
-def _within_budget(session: Session, document_id: str, jobs: list[Job]) -> list[Job]:
-    """The jobs, those beyond the document's budget without the model: each is reckoned with the call it is about to
-    make, so that a batch does not overshoot."""
-    rows = session.db.fetch(sql.BUDGETS, [document_id])
+def beyond_budget(session: Session, document_id: str, jobs: Sequence[Job]) -> list[Job]:
+    """Those of the jobs that the document's budget has no room for, each with its result without the model. A job is
+    reckoned with the call it is about to make, so that many at once do not overshoot."""
+    rows = session.db.fetch(sql.BUDGET, document_id)
     if not rows:
-        return jobs
+        return []
     budget = rows[0]
     calls, tokens, cost = budget["spent_calls"], budget["spent_tokens"], budget["spent_cost"]
+    beyond: list[Job] = []
     for job in jobs:
-        sent = job.model.tokens(job.chars)
         calls += 1
-        tokens += sent + job.model.summary_tokens
-        cost += job.model.cost(sent, job.model.summary_tokens)
+        tokens += sum(job.reckoned)
+        cost += job.model.ingest_cost(*job.reckoned)
         for name, value in (("calls", calls), ("tokens", tokens), ("cost", cost)):
             if budget[name] is not None and value > budget[name]:
-                reason = f"the document's budget of {budget[name]:g} {BUDGET_UNIT[name]} is spent"
-                job.asking.close()
-                job.asking = _without_model(job.fall_back(reason))
+                job.result = job.fall_back(
+                    f"the document's budget of {budget[name]:g} {BUDGET_UNIT[name]} is spent"
+                )
+                beyond.append(job)
                 break
-    return jobs
+    return beyond
 
 
 def _without_model(result: Any) -> Asking:
@@ -285,7 +295,6 @@ def _notes(summaries: Sequence[Summary]) -> list[Note]:
 
 
 def _count(session: Session, jobs: Sequence[Job]) -> None:
-    """What the calls cost, one row a document, purpose and model."""
     totals: dict[tuple[str, str, str], Usage] = defaultdict(Usage)
     for job in jobs:
         if job.usage is not None and job.usage.calls:
@@ -298,8 +307,13 @@ def _count(session: Session, jobs: Sequence[Job]) -> None:
             total.cost += job.model.cost(
                 job.usage.input_tokens, job.usage.output_tokens, job.usage.cached_tokens
             )
-    if totals:
-        keys = list(totals)
+    count_calls(session, totals)
+
+
+def count_calls(session: Session, totals: Mapping[tuple[str, str, str], Usage]) -> None:
+    """What calls cost, one row a document, purpose and model."""
+    keys = [key for key, total in totals.items() if total.calls]
+    if keys:
         session.db.fetch(
             sql.COUNT_CALLS,
             *([key[at] for key in keys] for at in range(3)),

@@ -1,6 +1,6 @@
 """A message of a queue: one step of one document, how often it was tried, and what follows a failure.
 
-Body: {"document_id", "step", "window" or "node", "attempt", "history"}. `attempt` is the number of the attempt that the
+Body: {"document_id", "step", "window", "node" or "batch", "attempt", "history"}. `attempt` is the number of the attempt that the
 first read of the message starts. pgmq counts reads, so a crash (which only makes the message visible again) is counted
 by read_ct, and a failure that we saw by a fresh message with a higher attempt. A deferral sends a fresh message with
 the attempt unchanged, so that waiting for a rate limit costs nothing.
@@ -19,7 +19,8 @@ CONVERT = "tq_convert"
 MODEL = "tq_model"
 DEAD = "tq_dead"
 CONVERT_STEPS = ("convert", "store", "drop")  # the latter two are of a blob, not of a document
-MODEL_STEPS = ("mark", "cut", "summarise", "build", "rollup", "finish")
+BATCH = "batch"  # looks at a message batch
+MODEL_STEPS = ("mark", "cut", "summarise", "build", "rollup", "finish", BATCH)
 HISTORY = 20  # failures remembered in a message
 LONGEST_BACKOFF = 60  # seconds
 MAX_ERROR = 2000  # characters of an error's text kept in a message or a row
@@ -39,6 +40,7 @@ class Message:
     step: str
     window: int = 0
     node: str = ""
+    batch: str = ""
 
     @property
     def attempt(self) -> int:
@@ -128,6 +130,10 @@ def parse(queue: str, message_id: int, read_ct: int, text: str) -> Message:
         if step == "drop" and not isinstance(body.get("store"), str):
             raise Malformed("a drop step names no store")
         return Message(queue, message_id, read_ct, body, "", str(step))
+    if step == BATCH:  # of a document, or of one that is gone
+        batch = _uuid(body.get("batch"), "batch")
+        document = _uuid(body["document_id"], "document_id") if "document_id" in body else ""
+        return Message(queue, message_id, read_ct, body, document, BATCH, batch=batch)
     document = _uuid(body.get("document_id"), "document_id")
     window = _whole(body.get("window"), 0) if step == "mark" else 0
     if step == "mark" and window < 1:

@@ -20,6 +20,14 @@ class Superseded(Exception):
     """The document was removed, cancelled, or taken over by another worker: the message is dropped quietly."""
 
 
+class Later(Exception):
+    """Nothing can be done yet: the message goes back for so many seconds, and no attempt is charged."""
+
+    def __init__(self, seconds: int) -> None:
+        super().__init__(f"again in {seconds} s")
+        self.seconds = seconds
+
+
 @dataclass(frozen=True, slots=True)
 class Document:
     id: str
@@ -62,6 +70,8 @@ class Settings:
     convert_memory_mb: int = 1024
     convert_seconds: int = 120
     convert_page_seconds: int = 10
+    batch_requests: int = 1000
+    batch_poll_seconds: int = 60
 
     @classmethod
     def load(cls, db: Database) -> Settings:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import uuid
 from array import array
 
+from tq.database import batches
 from tq.database import ingest as sql
 from tq.ingest.cut import BLANK, Boundary, Leaf, cut
 from tq.ingest.messages import MODEL, Message, body
@@ -151,6 +152,7 @@ def finish_document(session: Session, message: Message, document: Document) -> N
     session.delete(message.queue, [message.id])
     if db.fetch(sql.DEEPEST_UNSUMMARISED, document.id)[0]["any_left"]:
         raise Superseded
+    db.fetch(batches.DROP_ALL, document.id)
     db.fetch(sql.RETIRE_OLDER, document.id)
     db.fetch(sql.RETIRE_ATTACHMENTS, document.id)
     db.fetch(sql.READY, document.id)

@@ -8,13 +8,11 @@ from __future__ import annotations
 
 from tq.database import blobs as sql
 from tq.ingest.messages import Message
-from tq.ingest.state import Session, Superseded
+from tq.ingest.state import Later, Session, Superseded
 from tq.store import DATABASE
 from tq.store.blob import Blob, Gone, drop, lock, move, unlock
 
-
-class Busy(Exception):
-    """Another session is moving the same bytes: later."""
+BUSY_SECONDS = 10  # where another session is moving the same bytes
 
 
 def of_document(session: Session, document_id: str) -> Blob:
@@ -34,7 +32,7 @@ def keep_bytes(session: Session, message: Message) -> None:
     """The whole step, from the lock to the commit that ends the message."""
     db, digest = session.db, str(message.body["sha256"])
     if not lock(db, digest):
-        raise Busy
+        raise Later(BUSY_SECONDS)
     try:
         if message.step == "store":
             _store(session, digest)

@@ -12,7 +12,7 @@ from tq.ingest.child import Conversion, ErrorMessage, Limits, LinesMessage, inte
 from tq.ingest.child import command as converter
 from tq.ingest.estimate import Estimate, numbered
 from tq.ingest.state import Settings
-from tq.model.driver import open_driver
+from tq.model.driver import open_driver, waited
 from tq.model.limits import RULES_SHARE, Model
 from tq.model.tasks import Line
 from tq.text.tokens import detect_language
@@ -64,8 +64,11 @@ def fit_of(database: Database, name: str | None) -> list[dict[str, Any]]:
 def limits_of(database: Database, name: str | None) -> dict[str, int]:
     """What the provider says of a model: input_tokens, output_tokens. TQ021 where it says nothing."""
     model = _model(database, name)
-    ask = getattr(open_driver(model), "limits", None)
-    sent, received = ask() if ask is not None else (None, None)
+    driver = open_driver(model)
+    ask = getattr(driver, "limits", None)
+    sent = received = None
+    if ask is not None:
+        sent, received = waited(ask, database.pulse, driver.abort)  # type: ignore[attr-defined]
     found = {key: value for key, value in (("input_tokens", sent), ("output_tokens", received)) if value}
     if not found:
         raise TqError(

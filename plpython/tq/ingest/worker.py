@@ -6,26 +6,39 @@ model with no transaction open, then write the result, send what follows and del
 
 from __future__ import annotations
 
+import json
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from tq.database import ingest as sql
 from tq.database import models
 from tq.database.connection import Database
 from tq.errors import TqError
 from tq.ingest import jobs as steps_of_model
+from tq.ingest.batching import MOST_CHARS, Batching
 from tq.ingest.calls import Pool
 from tq.ingest.converting import Command, convert, installed_converter
 from tq.ingest.jobs import Job
-from tq.ingest.messages import CONVERT, DEAD, MODEL, Failure, Malformed, Message, backoff, buried, parse
-from tq.ingest.state import Document, Session, Superseded
+from tq.ingest.messages import (
+    BATCH,
+    CONVERT,
+    DEAD,
+    MODEL,
+    Failure,
+    Malformed,
+    Message,
+    backoff,
+    buried,
+    parse,
+)
+from tq.ingest.state import Document, Later, Session, Superseded
 from tq.ingest.steps import build_document, cut_document, finish_document, resume_document
-from tq.ingest.storing import Busy, keep_bytes
+from tq.ingest.storing import keep_bytes
 from tq.model.driver import Driver, open_driver
 from tq.model.limits import Model
 
-BATCH = 50  # messages in one transaction, where the driver computes
-BATCH_SECONDS = 1.0
+AT_ONCE = 50  # messages in one transaction, where the driver computes
+AT_ONCE_SECONDS = 1.0
 BEAT_SECONDS = 0.1
 IDLE_SECONDS = 0.2
 GRACE_SECONDS = 4.0  # after the end of its time, for calls in flight
@@ -72,6 +85,7 @@ class Worker:
         self._stopped = stopped
         self._memory = models.IngestMemory(db)
         self._held: dict[tuple[str, int], Message] = {}  # read and not ended: kept hidden by the beat
+        self._batching = Batching(self._session, self._memory, self._held)
         self._backlog: list[Message] = []  # of tq_model, read while other calls were in flight
         self._last_beat = self._last_hide = 0.0
         self._deadline = self._latest = 0.0
@@ -136,9 +150,11 @@ class Worker:
 
     # ------------------------------------------------------------ reading
 
-    def _read(self, queue: str, count: int) -> list[Message]:
-        """Messages of a queue, held from now on. What is malformed, or was tried too often, ends here."""
-        rows = self._db.fetch(sql.READ_MESSAGES, queue, self._session.settings.visibility_seconds, count)
+    def _read(self, queue: str, count: int, like: Mapping[str, str] | None = None) -> list[Message]:
+        """Messages of a queue, held from now on. What is malformed, or was tried too often, ends here. like: what their
+        bodies contain."""
+        hidden = self._session.settings.visibility_seconds
+        rows = self._db.fetch(sql.READ_MESSAGES, queue, hidden, count, json.dumps(like or {}))
         self._db.commit()
         found: list[Message] = []
         for row in rows:
@@ -185,18 +201,22 @@ class Worker:
             convert(self._session, message, document, self._converter)
 
     def _documents(self, messages: Iterable[Message]) -> dict[str, Document]:
-        documents = self._session.documents(message.document_id for message in messages)
+        documents = self._session.documents(
+            message.document_id for message in messages if message.document_id
+        )
         self._db.commit()
         return documents
 
     # ------------------------------------------------------------ steps of the model's queue
 
     def _model_turn(self) -> bool:
-        messages = self._backlog or self._read(MODEL, BATCH)
+        messages = self._backlog or self._read(MODEL, AT_ONCE)
         self._backlog = []
         if not messages:
             return False
         documents = self._documents(messages)
+        self._look([message for message in messages if message.step == BATCH])
+        messages = [message for message in messages if message.step != BATCH]
         for message in messages:
             if message.step in SINGLE:
                 self._hide()  # the others wait meanwhile; a long step writes in one transaction and cannot beat
@@ -207,8 +227,41 @@ class Worker:
         for job in jobs:
             by_model.setdefault(job.model, []).append(job)
         for model, group in by_model.items():
-            self._flow(model, group)
+            if model.batches:
+                self._hand_in(model, group, documents)
+            else:
+                self._flow(model, group)
         return True
+
+    def _look(self, messages: Sequence[Message]) -> None:
+        """Look at message batches. Those that cannot be looked at in time go back."""
+        if messages:
+            try:
+                self._batching.look(messages, self._beat_or_late, self._guarded)
+            except _Late:
+                self._release([message for message in messages if (MODEL, message.id) in self._held])
+
+    def _hand_in(self, model: Model, jobs: Sequence[Job], documents: dict[str, Document]) -> None:
+        """Calls of one model in message batches, a document and step each, with all its messages that there are."""
+        groups: dict[tuple[str, str], list[Job]] = {}
+        for job in jobs:
+            groups.setdefault((job.document.id, job.message.step), []).append(job)
+        for (document_id, step), group in groups.items():
+            like = {"document_id": document_id, "step": step}
+            most = self._session.settings.batch_requests
+            room = most - len(group)
+            while room > 0 and sum(job.chars for job in group) < MOST_CHARS:
+                more = self._read(MODEL, min(room, AT_ONCE), like)
+                if not more:
+                    break
+                room -= len(more)
+                group += self._prepare(more, documents)
+            for start in range(0, len(group), most):
+                handed = self._batching.hand_in(model, group[start : start + most])
+                for job, error in handed.failed:
+                    self._model_failed(job, error, handed.done)
+                self._write(handed.done)
+            self._ended(job.message for job in group)
 
     def _single(self, message: Message, documents: dict[str, Document]) -> None:
         document = documents.get(message.document_id)
@@ -251,7 +304,7 @@ class Worker:
         waiting = list(jobs)
 
         def fill() -> None:
-            room = model.concurrency if driver.waits else BATCH
+            room = model.concurrency if driver.waits else AT_ONCE
             while waiting and pool.in_flight < room:
                 job = waiting.pop(0)
                 running[job.message.id] = job
@@ -269,7 +322,7 @@ class Worker:
                     done.append(job)
                 else:
                     self._model_failed(job, run.error, done)
-                if not pool.in_flight or driver.waits or time.monotonic() - began > BATCH_SECONDS:
+                if not pool.in_flight or driver.waits or time.monotonic() - began > AT_ONCE_SECONDS:
                     self._write(done)
                     done = []
                     began = time.monotonic()
@@ -304,6 +357,7 @@ class Worker:
             message
             for message in messages
             if message.step not in SINGLE
+            and message.step != BATCH
             and (
                 (document := documents.get(message.document_id)) is None
                 or self._is_for(message, document, model)
@@ -361,9 +415,9 @@ class Worker:
         except Superseded:
             self._db.rollback()
             self._drop([message])
-        except Busy:
+        except Later as wait:
             self._db.rollback()
-            self._release([message], DEFER_SECONDS)
+            self._release([message], wait.seconds)
         except Exception as error:
             if is_cancel(error):
                 raise

@@ -9,6 +9,7 @@ import contextlib
 import os
 import socket
 import threading
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from tq.model import keys, remote, schemas
@@ -22,6 +23,13 @@ if TYPE_CHECKING:
 DEFAULT_URL = "https://api.anthropic.com"
 MOST_PAUSES = 3  # a paused turn is taken up again this often
 NO_KEY = "none"  # what a host that is not to have the key is sent
+# Stop reasons after which there is no whole reply.
+UNUSABLE = {
+    "max_tokens": "the reply was cut off at the output limit: be shorter",
+    "model_context_window_exceeded": "the reply was cut off at the end of the context: be shorter",
+    "refusal": "the model refused to reply",
+    "pause_turn": "the model paused again and again",
+}
 
 
 class Anthropic:
@@ -45,30 +53,15 @@ class Anthropic:
         remote.check_size(self._model, task)
         client = self.client()
         request = self.request(task)
-        sent = received = cached = 0
-        text = ""
+        told: list[Any] = []
         for _ in range(MOST_PAUSES + 1):
-            message = self._send(client, request)
-            usage = message.usage
-            read = usage.cache_read_input_tokens or 0
-            # What was written to the cache is input as well, and counted with it.
-            sent += usage.input_tokens + (usage.cache_creation_input_tokens or 0) + read
-            received += usage.output_tokens
-            cached += read
-            text += "".join(block.text for block in message.content if block.type == "text")
+            message = self.guarded(lambda: client.messages.create(**request))
+            told.append(message)
             if message.stop_reason != "pause_turn":
                 break
             turn = [block.model_dump(mode="json", exclude_none=True) for block in message.content]
             request["messages"] = [*request["messages"], {"role": "assistant", "content": turn}]
-        reasons = {
-            "max_tokens": "the reply was cut off at the output limit: be shorter",
-            "model_context_window_exceeded": "the reply was cut off at the end of the context: be shorter",
-            "refusal": "the model refused to reply",
-            "pause_turn": "the model paused again and again",
-        }
-        if (reason := reasons.get(message.stop_reason or "")) is not None:
-            return Reply({}, sent, received, cached, reason)
-        return remote.reply_of(text, sent, received, cached)
+        return reply_of(told)
 
     def request(self, task: Task[Any]) -> dict[str, Any]:
         """The body of a Messages request; the prefix that does not change from call to call is cached."""
@@ -86,6 +79,11 @@ class Anthropic:
         client = self.client()
         info = self.guarded(lambda: client.models.retrieve(self._model.remote_name or ""))
         return info.max_input_tokens, info.max_tokens
+
+    @property
+    def key(self) -> str | None:
+        """The key that was sent, to be taken out of what is told."""
+        return self._key
 
     def client(self) -> Client:
         """The SDK's client, made once."""
@@ -133,9 +131,6 @@ class Anthropic:
             with self._lock:
                 self._sockets.append(info["return_value"].get_extra_info("socket"))
 
-    def _send(self, client: Client, request: dict[str, Any]) -> Any:
-        return self.guarded(lambda: client.messages.create(**request))
-
     def guarded(self, call: Any) -> Any:
         """What an SDK call returns, or our own error: the SDK's would carry the request."""
         import anthropic
@@ -160,6 +155,22 @@ class Anthropic:
             ) from None
         except anthropic.AnthropicError as error:
             raise remote.down(self._model, keys.without(remote.short(str(error)), self._key)) from None
+
+
+def reply_of(messages: Sequence[Any]) -> Reply:
+    """The reply that the messages of one turn make: several where it paused."""
+    sent = received = cached = 0
+    for message in messages:
+        usage = message.usage
+        read = usage.cache_read_input_tokens or 0
+        # What was written to the cache is input as well, and counted with it.
+        sent += usage.input_tokens + (usage.cache_creation_input_tokens or 0) + read
+        received += usage.output_tokens
+        cached += read
+    if (reason := UNUSABLE.get(messages[-1].stop_reason or "")) is not None:
+        return Reply({}, sent, received, cached, reason)
+    text = "".join(block.text for message in messages for block in message.content if block.type == "text")
+    return remote.reply_of(text, sent, received, cached)
 
 
 def _message(error: Any) -> str:

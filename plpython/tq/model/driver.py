@@ -11,13 +11,16 @@ import time
 from collections import deque
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import msgspec
 
 from tq.errors import TqError
 from tq.model.limits import Model
 from tq.model.tasks import Rejected, Task
+
+K = TypeVar("K", bound=Hashable)
+T = TypeVar("T")
 
 PULSE_SECONDS = 0.1
 TURN_SECONDS = 0.02  # between two looks for a free place, where others hold all
@@ -385,13 +388,7 @@ class Calls:
         for _ in range(room):
             call = lane.waiting.popleft()
             lane.flying += 1
-            thread = threading.Thread(target=self._work, args=(lane, call), daemon=True)
-            # A backend's signals belong to its main thread: a new thread inherits the mask that blocks them.
-            previous = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
-            try:
-                thread.start()
-            finally:
-                signal.pthread_sigmask(signal.SIG_SETMASK, previous)
+            start_thread(self._work, lane, call)
 
     def _held(self, lane: Lane, pause: float) -> None:
         """Another session was told to wait: so do we, or give up where that takes too long."""
@@ -418,6 +415,54 @@ def _limited(task: Task[Any], pause: float) -> Outcome:
     )
     error.retry_after = pause  # type: ignore[attr-defined]
     return Outcome(task, None, None, error, 0, 0, 0.0)
+
+
+def start_thread(work: Callable[..., None], *arguments: Any) -> None:
+    """Run something beside the main thread, to which a backend's signals belong: a new thread inherits the mask that
+    blocks them."""
+    thread = threading.Thread(target=work, args=arguments, daemon=True)
+    previous = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+    try:
+        thread.start()
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, previous)
+
+
+def together(
+    calls: Mapping[K, Callable[[], T]], pulse: Callable[[], None], abort: Callable[[], None] = lambda: None
+) -> Iterator[tuple[K, T | Exception]]:
+    """What each of some calls over the network returns or raises, in the order of their ends. `pulse` is called every
+    100 ms of waiting; where it raises, `abort` is called, which should end the calls."""
+    done: queue.SimpleQueue[tuple[K, T | Exception]] = queue.SimpleQueue()
+
+    def work(key: K, call: Callable[[], T]) -> None:
+        try:
+            done.put((key, call()))
+        except Exception as failure:  # handed to the caller's thread as it is
+            done.put((key, failure))
+
+    for key, call in calls.items():
+        start_thread(work, key, call)
+    try:
+        for _ in calls:
+            while True:
+                try:
+                    ended = done.get(timeout=PULSE_SECONDS)
+                    break
+                except queue.Empty:
+                    pulse()
+            yield ended
+    except BaseException:
+        abort()
+        raise
+
+
+def waited(call: Callable[[], T], pulse: Callable[[], None], abort: Callable[[], None] = lambda: None) -> T:
+    """What one call over the network returns, a cancel let through meanwhile."""
+    ((_, ended),) = together({None: call}, pulse, abort)
+    if isinstance(ended, Exception):
+        raise ended
+    return ended
 
 
 def count_tokens(model: Model, task: Task[Any], data: dict[str, Any]) -> tuple[int, int]:

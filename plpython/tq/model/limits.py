@@ -33,6 +33,8 @@ class Model:
     input_price: float = 0.0  # of a million tokens
     output_price: float = 0.0
     cached_price: float = 0.0
+    ingest_mode: str = "calls"  # or batch
+    batch_share: float = 0.5  # of the price, for what is answered in a batch
 
     @property
     def computes(self) -> bool:
@@ -44,10 +46,19 @@ class Model:
         """Characters of a whole prompt, at most."""
         return int(self.input_tokens * self.chars_per_token)
 
+    @property
+    def batches(self) -> bool:
+        """Whether ingest hands in its calls as message batches."""
+        return self.ingest_mode == "batch"
+
     def cost(self, sent: int, received: int, cached: int = 0) -> float:
         """Money for tokens in, out, and those of the input that came from the provider's cache."""
         fresh = max(sent - cached, 0)
         return (fresh * self.input_price + cached * self.cached_price + received * self.output_price) / 1e6
+
+    def ingest_cost(self, sent: int, received: int, cached: int = 0) -> float:
+        """The same at ingest, which may be done in batches."""
+        return self.cost(sent, received, cached) * (self.batch_share if self.batches else 1.0)
 
     def tokens(self, chars: int) -> int:
         return int(chars / self.chars_per_token) + 1 if chars else 0
