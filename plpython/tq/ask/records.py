@@ -168,6 +168,7 @@ class Visit:
     reason: str = ""
     opened: list[dict[str, Any]] = field(default_factory=list)
     rejected: list[str] = field(default_factory=list)
+    given_up: bool = False  # after too many rejected replies
     next: list[Visit] = field(default_factory=list)
     input_tokens: int = 0
     output_tokens: int = 0
@@ -239,3 +240,30 @@ class Subject:
 
     where: int
     parts: Parts
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """sources: searched, strongest scent first. terms_found: whether any of the question's terms occurs there."""
+
+    sources: list[Source]
+    left: list[Left]
+    terms_found: bool
+    absent: tuple[str, ...]  # terms of the question that occur in no searched document
+    surface: Mapping[str, str]  # term → the word of the question that it came from
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """All that a question came upon. claims: in order of rank, checked, merged and compared; compared: with how many
+    others each was, by its identity; visits and routes: in tree order."""
+
+    question: Question
+    subjects: list[Subject]
+    scope: Scope
+    routes: list[Route]
+    visits: list[Visit]
+    claims: list[Claim]
+    compared: Mapping[int, int]
+    left: list[Left]
+    widened: str  # why a follow-up left the picked sections, as a sentence

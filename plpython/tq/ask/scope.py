@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
-from tq.ask.records import Left, Question, Source, SourceRow, Subject, Trail
+from tq.ask.records import Left, Question, Scope, Source, SourceRow, Subject, Trail
 from tq.ask.scent import Scent
 from tq.database import asking
 from tq.database.connection import Database
@@ -21,17 +20,6 @@ MAX_TERMS = 48  # of those the ones that are followed, the rarest that occur fir
 MAX_KIN = 48  # other words for them that are looked up, for the weightiest terms first
 SURFACE_CHARS = 20_000  # of a question whose words are kept to be shown
 MAX_NAMES = 20  # documents named in one sentence
-
-
-@dataclass(frozen=True, slots=True)
-class Scope:
-    """sources: searched, strongest scent first. terms_found: whether any of the question's terms occurs there."""
-
-    sources: list[Source]
-    left: list[Left]
-    terms_found: bool
-    absent: tuple[str, ...]  # terms of the question that occur in no searched document
-    surface: Mapping[str, str]  # term → the word of the question that it came from
 
 
 def names(labels: Sequence[str]) -> str:

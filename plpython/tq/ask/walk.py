@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from tq.ask import evidence, words
+from tq.ask.caller import Caller, Ended
 from tq.ask.pieces import CHILD_CHARS, NUMBER_CHARS, Rough, best, fill, inner_groups, line_items, refine
 from tq.ask.records import (
     Claim,
@@ -27,7 +29,6 @@ from tq.ask.records import (
 from tq.database import asking
 from tq.database.connection import Database
 from tq.model import prompts
-from tq.model.driver import Outcome
 from tq.model.limits import RULES_SHARE
 from tq.model.tasks import Child, Read, ReadReply
 
@@ -35,7 +36,6 @@ MAX_PIECES = 8  # of one leaf that are read
 FRAME_CHARS = 1_000  # of a read's prompt that are neither rules nor items
 LETTERS_CHARS = 150  # of the line that names all letters, and of headings that an empty node lacks
 
-Submit = Callable[[Visit, Read], None]
 Starts = Mapping[str, Sequence[Start]]  # by document
 
 
@@ -55,7 +55,7 @@ def share(budget: int, strengths: Sequence[float]) -> list[int]:
 
 
 class Walk:
-    """All routes of one question. `submit` hands a read to the model; `take` receives what came of it."""
+    """All routes of one question; they go on while the caller drains."""
 
     def __init__(
         self,
@@ -63,18 +63,17 @@ class Walk:
         question: Question,
         subjects: Sequence[Subject],
         sources: Sequence[Source],
-        submit: Submit,
+        caller: Caller,
     ) -> None:
         self._database = database
         self._question = question
         self._subjects = subjects
         self._sources = sources
-        self._submit = submit
+        self._caller = caller
         self.roots: list[Visit] = []
         self.claims: list[Claim] = []
         self.left: list[Left] = []
         self._dropped: dict[int, list[Node]] = {}  # by the place of their document
-        self.settled = False
 
     def start(self, starts: Starts) -> None:
         """A route from each root, one a subject; in a document that has starts, from these instead."""
@@ -85,8 +84,10 @@ class Walk:
                 for start, budget in zip(begun, budgets, strict=True):
                     self._begin(source, subject, start, budget)
 
-    def widen(self, starts: Starts, subjects: Sequence[Subject]) -> None:
-        """A route from the root of each document that was searched from elsewhere, one for each of these subjects."""
+    def widen(self, starts: Starts, subjects: Sequence[Subject]) -> bool:
+        """A route from the root of each document that was searched from elsewhere, one for each of these subjects;
+        False where there is none."""
+        before = len(self.roots)
         for source in self._sources:
             begun = {start.node.id for start in starts.get(source.id, ())}
             if begun and source.root.id not in begun:
@@ -94,6 +95,7 @@ class Walk:
                     self._begin(
                         source, subject, Start(source.root, "the root"), self._question.strategy.routes
                     )
+        return len(self.roots) > before
 
     def _begin(self, source: Source, subject: Subject, start: Start, budget: int) -> None:
         route = Route(source, subject.where, None)
@@ -158,7 +160,7 @@ class Walk:
                 opened=[],
             )
             visits.append(visit)
-            self._submit(visit, replace(self._task(visit), items=items))
+            self._read(visit, replace(self._task(visit), items=items))
         return visits
 
     def _open_inner(self, seed: Visit, content: NodeContent) -> list[Visit]:
@@ -231,7 +233,7 @@ class Walk:
                 opened=[],
             )
             visits.append(visit)
-            self._submit(visit, replace(self._task(visit), items=items, children=children))
+            self._read(visit, replace(self._task(visit), items=items, children=children))
         return visits
 
     def _task(self, visit: Visit) -> Read:
@@ -280,18 +282,21 @@ class Walk:
 
         return weigh
 
+    def _read(self, visit: Visit, task: Read) -> None:
+        if not self._caller.submit(task, partial(self._take, visit), visit.route.source.id):
+            visit.route.ended = visit.route.ended or "budget"
+
     # ------------------------------------------------------------ what came back
 
-    def take(self, visit: Visit, outcome: Outcome) -> None:
-        visit.input_tokens += outcome.input_tokens
-        visit.output_tokens += outcome.output_tokens
-        visit.elapsed_ms += outcome.elapsed_ms
-        task = outcome.task
+    def _take(self, visit: Visit, ended: Ended) -> None:
+        visit.input_tokens, visit.output_tokens = ended.input_tokens, ended.output_tokens
+        visit.elapsed_ms = ended.elapsed_ms
+        visit.rejected = list(ended.rejected)
+        task, reply = ended.task, ended.reply
         assert isinstance(task, Read)
-        if outcome.rejected is not None:
-            self._reject(visit, task, outcome.rejected)
+        if reply is None:
+            self._give_up(visit, ended)
             return
-        reply = outcome.reply
         assert isinstance(reply, ReadReply)
         visit.choice = reply.choice
         visit.reason = words.short(words.clean(reply.why), 500)
@@ -319,11 +324,11 @@ class Walk:
         if route.ended != "answered":
             route.ended = ended
 
-    def _reject(self, visit: Visit, task: Read, reason: str) -> None:
-        visit.rejected.append(words.clean(reason))
-        if len(visit.rejected) <= self._question.strategy.rereads:
-            self._submit(visit, replace(task, rejected=tuple(visit.rejected)))
+    def _give_up(self, visit: Visit, ended: Ended) -> None:
+        if ended.over_budget:
+            visit.route.ended = visit.route.ended or "budget"
             return
+        visit.given_up = True
         self._end(visit.route, "rejected")
         node = visit.node
         replies = words.count(len(visit.rejected), "rejected reply", "rejected replies")
@@ -395,17 +400,38 @@ class Walk:
             )
             if not dropped:
                 continue
-            ranges = words.listed([words.lines(*place) for place in dropped[:5]])
-            more = f" and {len(dropped) - 5} more" if len(dropped) > 5 else ""
             self.left.append(
                 Left(
                     "routes",
                     f"{words.count(len(dropped), 'section')} of {source.label} with weaker scent not followed "
-                    f"({ranges}{more}): the strategy {strategy.name} shares out "
+                    f"({words.places(dropped)}): the strategy {strategy.name} shares out "
                     f"{words.count(strategy.routes, 'route')} a document",
                     source.id,
                     dropped[0][0],
                     max(last for _, last in dropped),
+                )
+            )
+
+    def _not_read(self, visits: Sequence[Visit]) -> None:
+        """One omission a document for the nodes that the budget left unread."""
+        reason = self._caller.budget.reason
+        if not reason:
+            return
+        unread: dict[str, list[Visit]] = {}
+        for visit in visits:
+            if visit.choice is None and not visit.given_up:
+                unread.setdefault(visit.route.source.id, []).append(visit)
+        for document, left_unread in unread.items():
+            source = left_unread[0].route.source
+            ranges = sorted({(visit.node.line_start, visit.node.line_end) for visit in left_unread})
+            self.left.append(
+                Left(
+                    "budget",
+                    f"{words.count(len(ranges), 'section')} of {source.label} not searched ({words.places(ranges)}): "
+                    f"{reason}",
+                    document,
+                    ranges[0][0],
+                    max(last for _, last in ranges),
                 )
             )
 
@@ -451,7 +477,6 @@ class Walk:
 
     def settle(self) -> tuple[list[Route], list[Visit]]:
         """Routes and visits in tree order, numbered from 1; claims and omissions in the same order."""
-        self.settled = True
         routes: list[Route] = []
         visits: list[Visit] = []
         stack = list(reversed(self.roots))
@@ -464,6 +489,7 @@ class Walk:
                 visit.route.ordinal = len(routes)
             stack.extend(reversed(visit.next))
         self._not_followed()
+        self._not_read(visits)
         self.claims.sort(key=lambda claim: claim.visits[0].ordinal)
         place = {source.id: source.place for source in self._sources}
         self.left.sort(

@@ -9,6 +9,12 @@ def lines(first: int, last: int) -> str:
     return f"line {first}" if first == last else f"lines {first}–{last}"
 
 
+def places(ranges: Sequence[tuple[int, int]], limit: int = 5) -> str:
+    """The first ranges of lines, and how many more there are."""
+    more = f" and {len(ranges) - limit} more" if len(ranges) > limit else ""
+    return listed([lines(*place) for place in ranges[:limit]]) + more
+
+
 def count(number: int, one: str, many: str | None = None) -> str:
     return f"{number} {one}" if number == 1 else f"{number} {many or one + 's'}"
 

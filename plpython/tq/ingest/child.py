@@ -32,7 +32,9 @@ STDERR_BYTES = 4096
 MAX_OUTPUT_LINE = 512 << 20  # bytes of one JSON line: a converter gone wild must not fill the server's memory
 SEARCH_PATH = "/usr/bin:/bin:/usr/sbin:/sbin"
 
-Row = tuple[str, int | None, str, int | None, msgspec.Raw]  # Raw takes null, too; in a union it takes nothing else
+Row = tuple[
+    str, int | None, str, int | None, msgspec.Raw
+]  # Raw takes null, too; in a union it takes nothing else
 
 
 class DocumentMessage(msgspec.Struct, tag="document", tag_field="type"):

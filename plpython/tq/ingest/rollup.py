@@ -81,7 +81,9 @@ def _build(section: _Section, fan_out: int, parents: list[Parent]) -> _Node:
         nodes.append(_Node(item.id, item.title) if isinstance(item, Leaf) else _build(item, fan_out, parents))
     while len(nodes) > fan_out:
         groups = _even(nodes, -(-len(nodes) // fan_out))
-        nodes = [group[0] if len(group) == 1 else _parent(group, _span(group), None, parents) for group in groups]
+        nodes = [
+            group[0] if len(group) == 1 else _parent(group, _span(group), None, parents) for group in groups
+        ]
     if len(nodes) == 1:
         return _Node(nodes[0].id, section.title or nodes[0].title)
     return _parent(nodes, section.title, section.level or None, parents)

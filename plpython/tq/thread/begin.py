@@ -7,7 +7,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tq.ask import words
-from tq.ask.question import Answers, Opener, ask
+from tq.ask.caller import Opener
+from tq.ask.question import Answers, ask
 from tq.ask.records import Begin, Left, Node, SourceRow, Start
 from tq.database import asking, threads
 from tq.database.connection import Database

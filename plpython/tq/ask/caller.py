@@ -1,0 +1,195 @@
+"""The calls of one question: each model's lane, the budget, rejected replies asked for again, and what all of it cost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from dataclasses import dataclass, replace
+from typing import Any
+
+from tq.ask import words
+from tq.ask.budget import Budget
+from tq.ask.records import Cost
+from tq.database import models
+from tq.database.connection import Database
+from tq.errors import TqError
+from tq.model.driver import Calls, Driver, Lane, Outcome, Patience
+from tq.model.limits import Model
+from tq.model.tasks import Task
+from tq.strategy.settings import Strategy
+
+ATTEMPTS = 3  # at a call that fails for another reason than its request
+
+Opener = Callable[[Model], Driver]
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """A task with all attempts at it. reply: None where it was given up; rejected: why replies were thrown away;
+    over_budget: it was given up because the budget admits no further attempt."""
+
+    task: Task[Any]
+    reply: Any | None
+    rejected: tuple[str, ...]
+    over_budget: bool
+    input_tokens: int
+    output_tokens: int
+    elapsed_ms: float
+
+
+Then = Callable[[Ended], None]
+
+
+@dataclass(slots=True, eq=False)
+class _Running:
+    """A task on its way."""
+
+    task: Task[Any]
+    then: Then
+    document: str | None
+    rejected: tuple[str, ...] = ()
+    input_tokens: int = 0
+    output_tokens: int = 0
+    elapsed_ms: float = 0.0
+
+
+class Caller:
+    """Runs the tasks of one question. A task that is submitted ends in `then`, in the caller's thread, during `drain`."""
+
+    def __init__(
+        self,
+        database: Database,
+        strategy: Strategy,
+        by_purpose: Mapping[str, Model],
+        opener: Opener,
+        memory: models.QuestionMemory,
+        budget: Budget,
+    ) -> None:
+        """by_purpose: the model of each purpose; that of `read` serves every other."""
+        self._database = database
+        self._rereads = strategy.rereads
+        self._models = by_purpose
+        self.budget = budget
+        self._costs: dict[tuple[str | None, str], Cost] = {}
+        self.ended: Callable[[], None] | None = None  # called after each call that has ended
+        lanes: dict[str, Lane] = {}
+        by_name: dict[str, Lane] = {}
+        for purpose, model in by_purpose.items():
+            if model.name not in by_name:
+                by_name[model.name] = Lane(opener(model), model.concurrency, models.gate_of(database, model))
+            lanes[purpose] = by_name[model.name]
+        main = lanes["read"]
+        self._calls = Calls(
+            main.driver,
+            main.concurrency,
+            self._pulse,
+            gate=main.gate,
+            lanes={purpose: lane for purpose, lane in lanes.items() if lane is not main},
+            memory=memory,
+            patience=Patience(strategy.patience_seconds, ATTEMPTS),
+        )
+
+    def model(self, purpose: str) -> Model:
+        return self._models.get(purpose) or self._models["read"]
+
+    def submit(self, task: Task[Any], then: Then, document: str | None = None) -> bool:
+        """Run a task, where the budget admits it. document: whose cost it is."""
+        return self._submit(_Running(task, then, document))
+
+    def drain(self) -> None:
+        """Wait until no task is on its way, those included that are submitted meanwhile. Raises Spent, TqError."""
+        calls: Any = self._calls.completed()
+        with closing(calls) as completed:
+            for running, outcome in completed:
+                self._take(running, outcome)
+                if self.ended is not None:
+                    self.ended()
+
+    def _submit(self, running: _Running) -> bool:
+        if not self.budget.admit(running.task, self.model(running.task.purpose)):
+            return False
+        self._calls.submit(running, running.task)
+        return True
+
+    def _take(self, running: _Running, outcome: Outcome) -> None:
+        self._charge(running.document, outcome)
+        running.input_tokens += outcome.input_tokens
+        running.output_tokens += outcome.output_tokens
+        running.elapsed_ms += outcome.elapsed_ms
+        over_budget = False
+        if outcome.rejected is not None:
+            running.rejected = (*running.rejected, words.clean(outcome.rejected))
+            if len(running.rejected) <= self._rereads:
+                # Every task has `rejected`: the reasons are part of the next prompt.
+                running.task = replace(running.task, rejected=running.rejected)  # type: ignore[call-arg]
+                if self._submit(running):
+                    return
+                over_budget = True
+        running.then(
+            Ended(
+                running.task,
+                outcome.reply,
+                running.rejected,
+                over_budget,
+                running.input_tokens,
+                running.output_tokens,
+                running.elapsed_ms,
+            )
+        )
+
+    def _pulse(self) -> None:
+        self._database.pulse()
+        self.budget.check_time()
+
+    # ------------------------------------------------------------ cost
+
+    def _charge(self, document: str | None, outcome: Outcome) -> None:
+        purpose = outcome.task.purpose
+        money = self.model(purpose).cost(outcome.input_tokens, outcome.output_tokens, outcome.cached_tokens)
+        self.budget.settle(outcome, money)
+        cost = self._costs.setdefault((document, purpose), Cost())
+        cost.calls += not outcome.free
+        cost.cached_tokens += outcome.cached_tokens
+        cost.money += money
+        cost.input_tokens += outcome.input_tokens
+        cost.output_tokens += outcome.output_tokens
+        cost.elapsed_ms += outcome.elapsed_ms
+
+    def total(self) -> dict[str, Any]:
+        costs = self._costs.values()
+        return {
+            "calls": sum(cost.calls for cost in costs),
+            "input_tokens": sum(cost.input_tokens for cost in costs),
+            "output_tokens": sum(cost.output_tokens for cost in costs),
+            "cached_tokens": sum(cost.cached_tokens for cost in costs),
+            "money": round(sum(cost.money for cost in costs), 9),
+        }
+
+    def told(self) -> list[dict[str, Any]]:
+        """What was called, for the record: a row a document and purpose."""
+        return [
+            {
+                "document_id": document,
+                "purpose": purpose,
+                "model": self.model(purpose).name,
+                "calls": cost.calls,
+                "cached_tokens": cost.cached_tokens,
+                "cost": cost.money,
+                "input_tokens": cost.input_tokens,
+                "output_tokens": cost.output_tokens,
+                "elapsed_ms": round(cost.elapsed_ms, 3),
+            }
+            for (document, purpose), cost in sorted(
+                self._costs.items(), key=lambda item: (item[0][0] or "", item[0][1])
+            )
+        ]
+
+    def put_into(self, error: TqError) -> None:
+        """What was spent, in the error: the records of a question that raises roll back."""
+        total = self.total()
+        if total["calls"]:
+            spent = (
+                f"It had cost {words.count(total['calls'], 'call')}, {total['input_tokens']} tokens in and "
+                f"{total['output_tokens']} out, {total['money']:g} in money."
+            )
+            error.detail = f"{error.detail.rstrip('.')}. {spent}" if error.detail else spent

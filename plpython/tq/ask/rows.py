@@ -1,0 +1,184 @@
+"""The rows of tq.ask, from what was found: answers in order of rank, or the one row that nothing settles the question."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from tq.ask import tell, trace, words
+from tq.ask.pieces import Rough
+from tq.ask.records import Claim, Found
+from tq.database import asking
+from tq.database.connection import Database
+from tq.errors import TqError
+from tq.strategy.settings import Strategy
+
+NEAREST_CHARS = 400  # of the line that came nearest
+
+Row = dict[str, Any]
+
+
+def answers(database: Database, found: Found, cost: Row, elapsed_ms: float) -> list[Row]:
+    """A row a claim; one honest row where there is none."""
+    told = {"cost": cost, "elapsed_ms": elapsed_ms}
+    if not found.claims:
+        return [_unsettled(database, found, told)]
+    answered = {claim.subject for claim in found.claims}
+    unanswered = [subject.where for subject in found.subjects if subject.where not in answered]
+    return [_answer(rank, claim, found, unanswered, told) for rank, claim in enumerate(found.claims, 1)]
+
+
+def _answer(rank: int, claim: Claim, found: Found, unanswered: Sequence[int], told: Row) -> Row:
+    against = [other for other in claim.contradicts if other in found.claims]
+    compared = found.compared.get(id(claim), 0)
+    method = "comparison" if against or claim.agreement > 1 else "lookup"
+    if against:
+        certainty, doubt = "disputed", "conflicting sources"
+    elif unanswered:
+        certainty, doubt = "partial", "missing context"
+    else:
+        certainty, doubt = ("settled" if claim.on_lines else "supported"), None
+    return {
+        **_flat(claim),
+        "rank": rank,
+        "what": claim.what,
+        "why": tell.why(claim),
+        "how": tell.how(claim, found.subjects, method, compared, found.left, found.widened),
+        "method": method,
+        "certainty": certainty,
+        "disagreement": bool(against),
+        "missing": tell.missing(claim, found.subjects, unanswered, found.left, found.widened),
+        "doubt": doubt,
+        "specialist": bool(against),
+        "score": claim.score,
+        "detail": _detail(found, claim.subject, told)
+        | {
+            "ranking": claim.ranking
+            | {"weights": found.question.strategy.weights, "places": claim.agreement},
+            "contradictions": [
+                tell.contradiction(other) | {"rank": found.claims.index(other) + 1} for other in against
+            ],
+        },
+    }
+
+
+def _unsettled(database: Database, found: Found, told: Row) -> Row:
+    scope, visits, left = found.scope, found.visits, found.left
+    near = tell.nearest(scope.sources, found.subjects)
+    line = None
+    if near is not None:
+        place = (near.source.id, near.line)
+        line = asking.stored(database, [place]).get(place)
+    excerpt = ""
+    if near is not None and line is not None:
+        weights = {term: near.source.trails[0].terms.get(term, 1.0) for term in near.terms}
+        excerpt = Rough(weights).excerpt(line.text, NEAREST_CHARS)
+    outside = not scope.terms_found
+    incomplete = any(item.kind not in ("question", "possible queries") for item in left)
+    return {
+        **_flat(None),
+        "rank": 1,
+        "what": None,
+        "why": tell.unsettled_why(scope.sources, visits),
+        "how": tell.unsettled_how(visits, left, found.widened),
+        "method": "lookup",
+        "certainty": "unsettled",
+        "disagreement": False,
+        "missing": tell.unsettled_missing(
+            scope.sources, scope.surface, visits, near, excerpt, scope.absent, left
+        ),
+        "doubt": "outside the corpus" if outside else "missing context",
+        # Where everything was searched, or the material is on something else, reading on settles nothing.
+        "specialist": outside or not incomplete,
+        "score": None,
+        "detail": _detail(found, None, told)
+        | {
+            "ranking": None,
+            "contradictions": [],
+            "nearest": None
+            if near is None or line is None
+            else {
+                "document": near.source.row.name,
+                "version": near.source.row.version,
+                "line": near.line,
+                "text": words.short(excerpt, 500),
+            },
+        },
+    }
+
+
+def _detail(found: Found, subject: int | None, told: Row) -> Row:
+    subjects = found.subjects if subject is None else [found.subjects[subject]]
+    question = found.question
+    return {
+        "parts": [msgspec.to_builtins(item.parts) for item in subjects],
+        "omissions": [trace.left(item) for item in found.left],
+        "strategy": question.strategy.name,
+        "strategy_version": question.strategy.version,
+        "model": question.model.name,
+        "reads": len(found.visits),
+        **told,
+    }
+
+
+def _flat(claim: Claim | None) -> Row:
+    """The columns of the first citation, and all citations with the ids that only the record needs."""
+    if claim is None:
+        empty = dict.fromkeys(("document", "version", "page", "line_start", "line_end", "quote"))
+        return {**empty, "citations": [], "cited": []}
+    citations = [
+        {
+            "document": citation.source.row.name,
+            "version": citation.source.row.version,
+            "page": citation.page,
+            "line_start": citation.line_start,
+            "line_end": citation.line_end,
+            "quote": citation.quote,
+            "locator": citation.locator,
+            "node_id": citation.node_id,
+            "source": citation.kind,
+        }
+        for citation in claim.citations
+    ]
+    first = citations[0]
+    return {
+        **{name: first[name] for name in ("document", "version", "page", "line_start", "line_end", "quote")},
+        "citations": citations,
+        "cited": [citation.source.id for citation in claim.citations],
+    }
+
+
+def failed(strategy: Strategy, model: str, error: TqError, elapsed_ms: float) -> Row:
+    """The one row of a question that failed, where the strategy wants errors as rows."""
+    said = error.message + (f" ({error.detail.rstrip('.')})" if error.detail else "")
+    return {
+        **_flat(None),
+        "rank": 1,
+        "what": None,
+        "why": f"The question did not run: {said}.",
+        "how": "Method: lookup. Nothing was read to the end: there is no evidence for or against an answer.",
+        "method": "lookup",
+        "certainty": "failed",
+        "disagreement": False,
+        "missing": f"Error {error.code}: {said}." + (f" {error.hint}" if error.hint else ""),
+        "doubt": None,
+        "specialist": False,
+        "held_back": 0,
+        "score": None,
+        "detail": {
+            "parts": [],
+            "omissions": [],
+            "strategy": strategy.name,
+            "strategy_version": strategy.version,
+            "model": model,
+            "elapsed_ms": elapsed_ms,
+            "error": {
+                "sqlstate": error.code,
+                "message": error.message,
+                "detail": error.detail,
+                "hint": error.hint,
+            },
+        },
+    }
