@@ -27,7 +27,7 @@ OPEN_SHARE = 0.4
 """A child is opened when it promises at least this share of what the best one does."""
 PLACES = 3
 """Answers of one leaf, at most, each from lines of its own."""
-WEAK = 0.8 * SURE
+WEAK = 0.3 * SURE
 """Evidence below which a place is not even worth showing beside a sure one."""
 
 

@@ -33,8 +33,13 @@ ROWS = 0.08
 """What it is worth to be a row of figures where something has to be worked out."""
 USUAL = 160
 """Characters of a usual passage; one measure for all nodes, or their answers could not be ranked beside each other."""
-SURE = 3.95
+SURE = 3.75
 """Weight of evidence below which a passage is no answer; see :attr:`Match.sure`."""
+TALK = 1.0
+"""Weight of evidence added to a turn of a talk: what is asked of a talk is seldom asked in the words of one turn."""
+LONG = 0.5
+"""Weight of evidence taken from a long passage, times the logarithm of its length in usual ones: it holds more words,
+and so more of the question's, by chance."""
 RAREST = 6.0
 """Weight (idf) beyond which rarity proves nothing more."""
 HALF = 0.5
@@ -180,6 +185,9 @@ class Matcher:
             # They name what follows and state nothing.
             fit *= 0.65
         sure = reach + 2.0 * covered + 1.5 * math.log1p(reach * total * self._scale)
+        sure -= LONG * math.log(max(1.0, len(passage.text) / USUAL))
+        if passage.speaker:
+            sure += TALK
         if self._denies and not negations(passage.text[:_SCORED]):
             sure -= 1.0
             fit -= 0.1
