@@ -10,9 +10,8 @@ from typing import Any, Final
 from tq_loader.convert.detect import Found
 from tq_loader.convert.drawing import alternative, chart_part, diagram, equation, symbol, write_chart
 from tq_loader.convert.numbering import Numbering
-from tq_loader.convert.package import Element, Package, attribute, flag, local
+from tq_loader.convert.package import Element, Package, attribute, flag, local, title_of
 from tq_loader.convert.protocol import Job, LineRanges, Writer, count_of
-from tq_loader.convert.spreadsheet import title_of
 from tq_loader.convert.table import Cell, Cells, TableWriter, cell_of, one_line
 
 MAX_LAYOUT_CELL: Final = 1500  # characters; a table with longer cells only lays out text

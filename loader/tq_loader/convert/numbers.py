@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import struct
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Final, NamedTuple
@@ -130,6 +131,15 @@ def rounded(value: float) -> int | float:
     if value == int(value) and abs(value) < 2**53 if abs(value) < 1e300 else False:
         return int(value)
     return float(f"{value:.15g}")
+
+
+def compact_number(raw: int) -> float:
+    """A number in the 32 bits that binary workbooks have for short ones: an integer or half a float, or its hundredth."""
+    if raw & 2:
+        value: float = (raw >> 2) - (1 << 30 if raw & 0x80000000 else 0)
+    else:
+        value = struct.unpack("<d", struct.pack("<Q", (raw & 0xFFFFFFFC) << 32))[0]
+    return value / 100 if raw & 1 else value
 
 
 def show(value: float, form: Format, epoch: datetime = EPOCH_1900) -> tuple[str, Value]:

@@ -9,8 +9,8 @@ from tq_loader.convert.detect import Found
 from tq_loader.convert.numbers import number_text, rounded
 from tq_loader.convert.package import Element, Package, attribute, local, password
 from tq_loader.convert.protocol import MALFORMED, ConvertError, Job, LineRanges, Writer, count_of
-from tq_loader.convert.spreadsheet import ERRORS, Carried, Notes, RowLines, heading
 from tq_loader.convert.table import Cell, Cells, TableWriter, Value, cell_of, one_line
+from tq_loader.convert.workbook import ERRORS, Carried, Notes, RowLines, heading
 
 MAX_REPEATED_ROWS: Final = 10_000  # a filled row repeated more often is a fault of the file
 MAX_COLUMNS: Final = 16_384

@@ -253,6 +253,17 @@ def flag(element: Element | None) -> bool:
     return element is not None and attribute(element, "val") not in ("0", "false", "off", "none")
 
 
+def title_of(package: Package) -> str | None:
+    """The title in the document's properties."""
+    for name in package.related("", "core-properties") or ["docProps/core.xml"]:
+        root = package.optional(name)
+        if root is not None:
+            for element in root:
+                if local(element) == "title":
+                    return element.text or None
+    return None
+
+
 def kind_of(data: bytes | bytearray) -> str | None:
     """docx, pptx, xlsx, xlsb, odt, ods or odp by what the zip's parts say; None for any other zip."""
     try:

@@ -9,9 +9,8 @@ from typing import Any, Final
 
 from tq_loader.convert.detect import Found
 from tq_loader.convert.drawing import alternative, chart_part, diagram, paragraphs, write_chart
-from tq_loader.convert.package import Element, Package, attribute, local
+from tq_loader.convert.package import Element, Package, attribute, local, title_of
 from tq_loader.convert.protocol import MALFORMED, ConvertError, Job, Writer, count_of
-from tq_loader.convert.spreadsheet import title_of
 from tq_loader.convert.table import Cell, Cells, TableWriter, cell_of, one_line
 
 MAX_DEPTH: Final = 32  # groups within groups
