@@ -1,27 +1,30 @@
-"""Two claims that answer one question: do they say the same, can both hold, or do they contradict each other?"""
+"""Two claims that answer one question: do they say the same, can both hold, or do they contradict each other?
+
+They contradict each other where they speak of one subject and one case, and measure it, date it or deny it differently.
+Claims of several sentences contradict each other where two of their sentences do that bear on the question.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from difflib import SequenceMatcher
 from functools import lru_cache
+from itertools import pairwise
 from typing import Literal
 
-from tq.text.facts import names, negations
 from tq.text.match import alike
-from tq.text.quantities import Quantity, comparable, quantities, same_quantity
-from tq.text.stopwords import word_set
+from tq.text.quantities import comparable, same_quantity
+from tq.text.sentences import sentences
+from tq.text.stated import Measure, Shape, Stated, Token, stated
+from tq.text.synonyms import kin
 from tq.text.tokens import terms
 
 Relation = Literal["same", "compatible", "contradicts", "unclear"]
 SAME_WORDS = 0.8
 ONE_SUBJECT = 0.4
 """Share of the smaller claim's words that both hold: from there on they are about one subject."""
-_LIMITS = re.compile(
-    r"\b(?:except|unless|however|only if|exception|other than|save that|subject to|außer|sofern|ausgenommen|sauf|"
-    r"salvo)\b|除外|除非",
-    re.IGNORECASE,
-)
+MAX_SENTENCES = 6
 _OPPOSITES = (
     ("required", "optional"),
     ("mandatory", "optional"),
@@ -34,7 +37,9 @@ _OPPOSITES = (
     ("always", "never"),
     ("increased", "decreased"),
     ("increase", "decrease"),
+    ("rose", "fell"),
     ("accepted", "rejected"),
+    ("approved", "rejected"),
     ("included", "excluded"),
     ("before", "after"),
     ("minimum", "maximum"),
@@ -43,44 +48,13 @@ _OPPOSITES = (
     ("erlaubt", "verboten"),
     ("pflicht", "freiwillig"),
     ("gestiegen", "gesunken"),
+    ("geöffnet", "geschlossen"),
     ("all", "none"),
 )
-_MEASURE_WORDS = word_set(
-    "hour hours day days week weeks month months year years minute minutes percent dollar dollars euro euros notice "
-    "least most minimum maximum stunde stunden tag tage woche wochen monat monate jahr jahre prozent"
-)
-
-
-def _subject_terms(text: str, found: Sequence[Quantity], language: str) -> set[str]:
-    """What a claim is about: its words without its numbers, units and denials."""
-    chars = list(text)
-    for quantity in found:
-        for at in range(quantity.start, quantity.end):
-            chars[at] = " "
-    for _, start, end in negations(text):
-        for at in range(start, end):
-            chars[at] = " "
-    rest = "".join(chars)
-    drop = _measure_terms(language)
-    return {term for term in terms(rest, language) if term not in drop}
-
-
-@lru_cache(maxsize=16)
-def _measure_terms(language: str) -> frozenset[str]:
-    return frozenset(term for word in _MEASURE_WORDS for term in terms(word, language))
-
-
-def _shared(a: set[str], b: set[str]) -> float:
-    """Share of the smaller set that the other holds too, words that are alike included."""
-    if not a or not b:
-        return 0.0
-    small, large = (a, b) if len(a) <= len(b) else (b, a)
-    same = sum(1 for term in small if term in large or any(alike(term, other) for other in large))
-    return same / len(small)
-
-
 _SECTION = re.compile(r"^[\s#*]*\d+(?:\.\d+)+\.?\s+(?=[^\W\d])")
 """The number of a section in front of its heading, which measures nothing."""
+_ADJECTIVE_LAST = frozenset(("french", "spanish", "italian", "portuguese", "catalan", "romanian"))
+_LONGEST_DIMENSION = 24
 
 
 def relation(
@@ -92,116 +66,342 @@ def relation(
     language: str = "none",
 ) -> Relation:
     """The relation of two claims. Different numbers count as a contradiction only where they measure the same thing of
-    the same subject, and no year, name or exception tells the claims apart."""
-    first, second = _SECTION.sub("", first), _SECTION.sub("", second)
-    if _folded(first) == _folded(second):
+    the same subject, and no year, name, case or exception tells the claims apart."""
+    asked = _asked(question, language)
+    one, two = _read(first, language), _read(second, language)
+    if one[0].text == two[0].text:
         return "same"
-    mine, theirs = quantities(first), quantities(second)
-    about_a, about_b = _subject_terms(first, mine, language), _subject_terms(second, theirs, language)
-    asked = set(terms(question, language))
-    overlap = _shared(about_a, about_b)
-    # What is left when the question's own words are taken away tells whether the two speak of the same case.
-    met = len(about_a & about_b & asked) / max(1, len(asked - _numbers(asked)))
-    one_subject = overlap >= ONE_SUBJECT or (overlap >= 0.25 and met >= 0.5)
-    if not one_subject:
-        return "compatible" if about_a and about_b else "unclear"
-    if _set_apart(first, second, mine, theirs, asked):
-        return "compatible"
-    clash = _clash(mine, theirs)
-    if clash is not None:
-        if clash and not _LIMITS.search(first) and not _LIMITS.search(second):
-            return "contradicts"
-        if clash:
-            return "compatible"
-    denied = _denied(first, second, about_a, about_b, overlap)
-    if denied:
+    whole = _relate(one[0], two[0], asked, language)
+    if len(one) == len(two) == 1:
+        return whole
+    parts = [
+        _relate(a, b, asked, language)
+        for a in _bearing(one[1:] or one, asked)
+        for b in _bearing(two[1:] or two, asked)
+    ]
+    if "contradicts" in parts:
         return "contradicts"
-    if clash is False and overlap >= 0.5 and bool(_LIMITS.search(first)) == bool(_LIMITS.search(second)):
-        return "same"
-    if overlap >= SAME_WORDS and min(len(about_a), len(about_b)) >= 0.6 * max(len(about_a), len(about_b)):
-        if bool(_LIMITS.search(first)) != bool(_LIMITS.search(second)):
+    # A sentence may leave to the one before it what it speaks of.
+    few = max(len(one[0].measures), len(two[0].measures)) <= 1
+    return "compatible" if whole == "contradicts" and not few else whole
+
+
+@lru_cache(maxsize=64)
+def _asked(question: str, language: str) -> frozenset[str]:
+    return frozenset(terms(question, language))
+
+
+@lru_cache(maxsize=4096)
+def _read(text: str, language: str) -> tuple[Stated, ...]:
+    """The whole, and each of its sentences where there are several."""
+    text = _SECTION.sub("", text)
+    whole = stated(text, language)
+    spans = list(sentences(text))[:MAX_SENTENCES]
+    return (whole, *(stated(text[slice(*span)], language) for span in spans)) if len(spans) > 1 else (whole,)
+
+
+def _bearing(parts: Sequence[Stated], asked: frozenset[str]) -> list[Stated]:
+    """The sentences that hold nearly as many of the question's terms as the best one."""
+    met = [len(part.about & asked) for part in parts]
+    return [part for part, hits in zip(parts, met, strict=True) if 2 * hits >= max(met)]
+
+
+def _relate(one: Stated, two: Stated, asked: frozenset[str], language: str) -> Relation:
+    shared = _shared(one.about, two.about, language)
+    smaller, larger = sorted((len(one.about), len(two.about)))
+    overlap = len(shared) / smaller if smaller else 0.0
+    # What is left when the question's own words are taken away tells whether the two speak of the same case.
+    met = len(one.about & two.about & asked) / max(1, sum(not term[:1].isdigit() for term in asked))
+    if not (overlap >= ONE_SUBJECT or (overlap >= 0.25 and met >= 0.5)):
+        return "compatible" if one.about and two.about else "unclear"
+    clash = _clash(one, two)
+    denied = not clash and _denied(one, two, overlap, smaller, larger)
+    if clash or denied:
+        # An exception beside its rule: both hold.
+        if one.limited or two.limited or _apart(one, two, shared, asked):
             return "compatible"
-        return "same" if bool(negations(first)) == bool(negations(second)) else "unclear"
+        if denied and _in_part(one, two, shared, asked):
+            return "compatible"
+        return "contradicts"
+    if one.limited != two.limited or one.denies != two.denies or not _agree(one, two):
+        return "compatible" if one.limited != two.limited or clash is False else "unclear"
+    if (clash is False and overlap >= 0.5) or (overlap >= SAME_WORDS and smaller >= 0.6 * larger):
+        return "compatible" if _apart(one, two, shared, asked) else "same"
     return "compatible"
 
 
-def _folded(text: str) -> str:
-    return " ".join(re.findall(r"[\w%$€£]+", text.casefold()))
+def _shared(one: frozenset[str], two: frozenset[str], language: str) -> frozenset[str]:
+    """Terms of either that the other holds too, in another form or as another word for it."""
+    common = one & two
+    found = set(common)
+    rest = two - common
+    for term in one - common:
+        stand_ins = kin(term, language)
+        for other in rest:
+            if other in stand_ins or alike(term, other):
+                found.update((term, other))
+    # Counted as the smaller one counts them.
+    return frozenset(found & (one if len(one) <= len(two) else two)) if len(found) > len(common) else common
 
 
-def _numbers(found: set[str]) -> set[str]:
-    return {term for term in found if term[:1].isdigit()}
+# ---------------------------------------------------------------- what is measured
 
 
-def _set_apart(
-    first: str, second: str, mine: Sequence[Quantity], theirs: Sequence[Quantity], asked: set[str]
-) -> bool:
-    """Whether a year or a name says that the claims speak of different cases: then both can hold."""
-    years_a = {q.date[:4] for q in mine if q.kind == "date" and q.date[:4].isdigit()}
-    years_b = {q.date[:4] for q in theirs if q.kind == "date" and q.date[:4].isdigit()}
-    numbers_a = any(q.kind == "number" for q in mine)
-    numbers_b = any(q.kind == "number" for q in theirs)
-    if numbers_a and numbers_b and years_a and years_b and not years_a & years_b:
+def _clash(one: Stated, two: Stated) -> bool | None:
+    """True: what can be compared differs; False: it agrees; None: nothing can be compared."""
+    verdict: bool | None = None
+    if (one.free and _priced(two)) or (two.free and _priced(one)):
         return True
-    names_a = {word for name, _, _ in names(first) for word in name.split()}
-    names_b = {word for name, _, _ in names(second) for word in name.split()}
-    low_a, low_b = first.casefold(), second.casefold()
-    only_a = {word for word in names_a if word.casefold() not in low_b and word.casefold() not in asked}
-    only_b = {word for word in names_b if word.casefold() not in low_a and word.casefold() not in asked}
-    return bool(only_a and only_b and (numbers_a or numbers_b))
-
-
-def _clash(mine: Sequence[Quantity], theirs: Sequence[Quantity]) -> bool | None:
-    """True: the comparable quantities differ; False: they agree; None: nothing can be compared."""
-    kinds = {q.dimension for q in mine if q.dimension} & {q.dimension for q in theirs if q.dimension}
-    bare = (
-        {"number"}
-        if any(not q.unit for q in mine) and any(not q.unit for q in theirs) and not kinds
-        else set()
-    )
-    if not kinds and not bare:
-        return None
-    verdict = False
-    for dimension in sorted(kinds):
-        ours = [q for q in mine if q.dimension == dimension]
-        others = [q for q in theirs if q.dimension == dimension]
-        if any(comparable(a, b) and same_quantity(a, b) for a in ours for b in others):
-            continue
-        if any(_within(a, b) or _within(b, a) for a in ours for b in others):
-            continue
-        verdict = True
-    if bare:
-        ours = [q for q in mine if q.kind == "number"]
-        others = [q for q in theirs if q.kind == "number"]
-        verdict = not any(same_quantity(a, b) for a in ours for b in others)
+    for ours, theirs in _dimensions(one, two):
+        if any(_meet(a, b) for a in ours for b in theirs):
+            verdict = verdict or False
+        else:
+            verdict = True
+    for kind in ("date", "time"):
+        mine = [q for q in one.dates if q.kind == kind]
+        yours = [q for q in two.dates if q.kind == kind]
+        if mine and yours:
+            same = any(comparable(a, b) and same_quantity(a, b) for a in mine for b in yours)
+            verdict = (verdict or False) if same else True
     return verdict
 
 
-def _within(a: Quantity, b: Quantity) -> bool:
-    """Whether the single value ``a`` lies inside the range ``b``."""
-    if a.value is None or b.value is None or b.high is None or a.high is not None or a.unit != b.unit:
-        return False
-    return b.value <= a.value <= b.high
+def _priced(one: Stated) -> bool:
+    return any(_currency(measure.quantity.unit) and measure.high > 0 for measure in one.measures)
 
 
-def _denied(first: str, second: str, about_a: set[str], about_b: set[str], overlap: float) -> bool:
+def _currency(unit: str) -> bool:
+    return len(unit) == 3 and unit.isupper()
+
+
+def _dimensions(one: Stated, two: Stated) -> Iterable[tuple[list[Measure], list[Measure]]]:
+    """What both measure, dimension by dimension."""
+    mine: dict[str, list[Measure]] = {}
+    yours: dict[str, list[Measure]] = {}
+    for measures, by_dimension in ((one.measures, mine), (two.measures, yours)):
+        for measure in measures:
+            by_dimension.setdefault(measure.dimension, []).append(measure)
+    common = sorted((mine.keys() & yours.keys()) - {""})
+    for dimension in common:
+        yield mine[dimension], yours[dimension]
+    if common:
+        return
+    if "" in mine and "" in yours:
+        yield mine[""], yours[""]
+    elif len(one.measures) == len(two.measures) == 1 and _one_kind(one, two):
+        yield list(one.measures), list(two.measures)
+
+
+def _one_kind(one: Stated, two: Stated) -> bool:
+    """Whether two dimensions with different names are one: an age with and without its unit, things counted under two
+    names for them, the same number of another currency."""
+    a, b = one.measures[0], two.measures[0]
+    units = {a.quantity.unit, b.quantity.unit}
+    if units == {"", "year"}:
+        return one.of_age or two.of_age
+    if all(map(_currency, units)):
+        return a.quantity.value == b.quantity.value
+    counted = [unit[6:][:_LONGEST_DIMENSION] for unit in units if unit.startswith("count:")]
+    if len(counted) == 2:
+        return alike(*counted) or any(
+            set(terms(counted[1])) & set(kin(term, "english")) for term in terms(counted[0])
+        )
+    return False
+
+
+def _meet(a: Measure, b: Measure) -> bool:
+    """Whether both can hold of one thing: equal after conversion, one inside the other's range, or a lower and an upper
+    limit with room between."""
+    if a.rate and b.rate and a.rate != b.rate:
+        return True  # no more is known: 800 a month and 9,600 a year
+    if a.quantity.unit != b.quantity.unit and a.dimension != b.dimension:
+        # Compared under one name; the same number in another currency is another amount.
+        return (a.quantity.value, a.quantity.high) == (
+            b.quantity.value,
+            b.quantity.high,
+        ) and not a.quantity.unit.isupper()
+    if a.low <= b.high and b.low <= a.high:
+        return True
+    if a.bound * b.bound == -1:
+        least, most = (a, b) if a.bound < 0 else (b, a)
+        return least.low <= most.high
+    return False
+
+
+def _agree(one: Stated, two: Stated) -> bool:
+    """Whether neither measures or dates anything that the other does not."""
+    return all(
+        any(_meet(a, b) and (a.bound, a.rate) == (b.bound, b.rate) for b in theirs)
+        for ours, theirs in ((one.measures, two.measures), (two.measures, one.measures))
+        for a in ours
+    ) and all(
+        any(same_quantity(a, b) for b in theirs)
+        for ours, theirs in ((one.dates, two.dates), (two.dates, one.dates))
+        for a in ours
+    )
+
+
+def _denied(one: Stated, two: Stated, overlap: float, smaller: int, larger: int) -> bool:
     """One denies what the other says, of nearly the same words; or they use opposite words."""
-    smaller, larger = sorted((len(about_a), len(about_b)))
-    exception = bool(_LIMITS.search(first)) != bool(_LIMITS.search(second))
     if (
         overlap >= 0.6
         and smaller >= 2
         # A longer sentence that denies something else may hold all words of the shorter one.
         and overlap * smaller >= 0.55 * larger
-        and not exception
-        and bool(negations(first)) != bool(negations(second))
+        and one.denies != two.denies
     ):
         return True
-    words_a, words_b = set(_folded(first).split()), set(_folded(second).split())
-    if overlap < 0.5 or exception:
+    if overlap < 0.5 or one.denies != two.denies:
         return False
-    return any(
-        (x in words_a and y in words_b and x not in words_b and y not in words_a)
-        or (y in words_a and x in words_b and y not in words_b and x not in words_a)
-        for x, y in _OPPOSITES
+    mine, yours = one.words - two.words, two.words - one.words
+    return any((x in mine and y in yours) or (y in mine and x in yours) for x, y in _OPPOSITES)
+
+
+# ---------------------------------------------------------------- which case is meant
+
+
+def _apart(one: Stated, two: Stated, shared: frozenset[str], asked: frozenset[str]) -> bool:
+    """Whether a year, a label, a name or a condition says that the two speak of different cases."""
+    if one.measures and two.measures and one.years and two.years and not one.years & two.years:
+        return True
+    a, b = one.shape, two.shape
+    if a.times and b.times and not a.times & b.times:
+        return True
+    kinds = {kind for kind, _ in a.labels} & {kind for kind, _ in b.labels}
+    for common in kinds:
+        ours = {value for kind, value in a.labels if kind == common}
+        if ours.isdisjoint(value for kind, value in b.labels if kind == common):
+            return True
+    if bool(one.conditions) != bool(two.conditions) or (
+        one.conditions and not any(_meet(a, b) for a in one.conditions for b in two.conditions)
+    ):
+        return True
+    known = shared | (one.about & two.about)
+    mine, yours = _own(a, b, known), _own(b, a, known)
+    if _named(a, mine - asked) and _named(b, yours - asked):
+        return True
+    if _in_one_place(a, b, mine, yours, one.language in _ADJECTIVE_LAST):
+        return True
+    return _narrowed(a, mine - asked) or _narrowed(b, yours - asked)
+
+
+def _own(one: Shape, two: Shape, known: frozenset[str]) -> frozenset[str]:
+    """What only this one names."""
+    others = {token.term for token in two.tokens if token.kind == "name"}
+    return frozenset(
+        token.term
+        for token in one.tokens
+        if token.kind == "name"
+        and token.term not in known
+        and token.term not in others
+        and not any(alike(token.term, other) for other in others)
     )
+
+
+def _named(one: Shape, own: frozenset[str]) -> bool:
+    """Whether one of these terms stands where the name of a thing does: behind an article or a preposition, at the
+    beginning, or behind such a one; or it has a capital or a digit."""
+    # A verb that commands stands at the beginning, too, with an article behind it: "store the".
+    commands = len(one.tokens) > 1 and one.tokens[1].kind == "article"
+    before = "other" if commands else "article"
+    for at, token in enumerate(one.tokens):
+        if token.kind == "name" and token.term in own:
+            marked = (token.capital and at > 0) or any(char.isdigit() for char in token.text)
+            if marked or before in ("article", "preposition", "own"):
+                return True
+            before = "other"
+        else:
+            before = token.kind if token.kind in ("article", "preposition") else "other"
+    return False
+
+
+def _in_one_place(
+    one: Shape, two: Shape, mine: frozenset[str], yours: frozenset[str], adjective_last: bool
+) -> bool:
+    """Whether the two run alike, but for a name that stands where the other has another."""
+    if not mine or not yours:
+        return False
+    a = [_aligned(token) for token in one.tokens]
+    b = [_aligned(token) for token in two.tokens]
+    steps = SequenceMatcher(None, a, b, autojunk=False).get_opcodes()
+    if 2 * sum(j - i for tag, i, j, _, _ in steps if tag == "equal") < min(len(a), len(b)):
+        return False
+    for place, (tag, i, j, k, m) in enumerate(steps):
+        if tag != "replace" or j - i > 3 or m - k > 3:
+            continue
+        around = [steps[at][0] for at in (place - 1, place + 1) if 0 <= at < len(steps)]
+        if (
+            all(other == "equal" for other in around)
+            and _stands_for_a_thing(one, i, j, mine, adjective_last)
+            and _stands_for_a_thing(two, k, m, yours, adjective_last)
+        ):
+            return True
+    return False
+
+
+def _aligned(token: Token) -> str:
+    return token.kind if token.kind in ("article", "quantity", "verb") else token.term or token.text
+
+
+def _stands_for_a_thing(one: Shape, first: int, last: int, own: frozenset[str], adjective_last: bool) -> bool:
+    inside = one.tokens[first:last]
+    if not any(token.kind == "name" and token.term in own for token in inside):
+        return False
+    before = one.tokens[first - 1].kind if first else "article"
+    if adjective_last and before == "name" and last < len(one.tokens):
+        return one.tokens[last].kind in ("name", "verb")
+    # In a script without spaces small words part names.
+    return before in ("article", "preposition", "small", "quantity") or inside[0].kind in (
+        "article",
+        "preposition",
+    )
+
+
+def _narrowed(one: Shape, own: frozenset[str]) -> bool:
+    """Whether the subject is narrowed by what the other does not say: "books on reserve may", "near the school the limit
+    is", "forms sent online need"."""
+    if not own:
+        return False
+    for chunk, opening in _chunks(one.tokens[: one.clause]):
+        names = [token for token in chunk if token.kind == "name"]
+        extra = [token for token in names if token.term in own]
+        if not extra:
+            continue
+        leads = names[0].term in own
+        if opening is not None:
+            # Further on a verb may be among the words: "after an employee leaves".
+            if leads:
+                return True
+        elif len(extra) < len(names):
+            # "The packed device weighs": behind the subject the verb itself may be what is new.
+            if one.verb or (leads and chunk[0].kind == "article"):
+                return True
+        elif one.verb and any(a.kind == b.kind == "name" for a, b in pairwise(chunk)):
+            return True  # "part-time staff have"
+    return False
+
+
+def _in_part(one: Stated, two: Stated, shared: frozenset[str], asked: frozenset[str]) -> bool:
+    """Whether only a part of what one says is denied: at a time, in a place that the other does not name."""
+    if bool(one.dates) != bool(two.dates):
+        return True
+    known = shared | (one.about & two.about)
+    for a, b in ((one.shape, two.shape), (two.shape, one.shape)):
+        own = _own(a, b, known) - asked
+        for chunk, opening in _chunks(a.tokens[a.clause :]):
+            if opening is not None and any(token.term in own for token in chunk if token.kind == "name"):
+                return True
+    return False
+
+
+def _chunks(tokens: Sequence[Token]) -> list[tuple[list[Token], Token | None]]:
+    """Stretches that begin at a preposition or an article, each with its preposition."""
+    chunks: list[tuple[list[Token], Token | None]] = []
+    for token in tokens:
+        if token.kind == "preposition":
+            chunks.append(([], token))
+        elif not chunks or (token.kind == "article" and chunks[-1][0]):
+            chunks.append(([token], None))
+        else:
+            chunks[-1][0].append(token)
+    return chunks

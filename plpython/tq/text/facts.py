@@ -61,6 +61,8 @@ _DENSE_NEGATIONS = (
     *("不得", "不能", "不会", "不可", "没有", "除外", "除非", "禁止", "ない", "ません", "않", "없", "ไม่"),
     *("不", "未", "无", "没"),
 )
+_LETTERS = re.compile(r"[a-z]+")
+_DENYING = _NEGATIONS | {"dont", "cant"}
 _CONTRACTED = re.compile(r"n['’]t$", re.IGNORECASE)
 _IDENTIFIER = re.compile(
     r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+|https?://[^\s<>\"')\]]+|www\.[^\s<>\"')\]]+|"
@@ -91,6 +93,10 @@ def _is_negation(lower: str, around: frozenset[str] | set[str]) -> bool:
 
 def negations(text: str) -> list[tuple[str, int, int]]:
     """Words of denial and exception with their offsets, as written. "No. 5" is not one."""
+    if text.isascii():
+        lower = text.lower()
+        if "n't" not in lower and _DENYING.isdisjoint(_LETTERS.findall(lower)):
+            return []
     found = list(words(text))
     around = {word.casefold() for word, _, _ in found}
     out: list[tuple[str, int, int]] = []

@@ -85,12 +85,14 @@ _UNIT_WORDS: dict[str, str] = {}
 for _canonical, _names in {
     "second": "second seconds sec secs sekunde sekunden seconde secondes segundo segundos 秒",
     "minute": "minute minutes min mins minuten minuto minutos 分钟",
-    "hour": "hour hours hr hrs h stunde stunden std heure heures hora horas 小时 час часа часов ساعة ساعات घंटे",
-    "day": "day days tag tage tagen jour jours día días dia dias 天 日 день дня дней يوم أيام दिन",
-    "week": "week weeks wk wks woche wochen semaine semaines semana semanas 周 星期 неделя недели недель أسبوع أسابيع",
-    "month": "month months mo mos monat monate monaten mois mes meses 个月 月 месяц месяца месяцев شهر أشهر",
+    "hour": "hour hours hr hrs h stunde stunden std heure heures hora horas ora ore uur 小时 час часа часов ساعة ساعات घंटे",
+    "day": "day days tag tage tagen jour jours día días dia dias giorno giorni dag dagen 天 日 день дня дней يوم أيام दिन",
+    "week": "week weeks wk wks woche wochen semaine semaines semana semanas "
+    "settimana settimane weken 周 星期 неделя недели недель أسبوع أسابيع",
+    "month": "month months mo mos monat monate monaten mois mes meses mês "
+    "mese mesi maand maanden 个月 月 месяц месяца месяцев شهر أشهر",
     "quarter": "quarters quartal quartale",
-    "year": "year years yr yrs jahr jahre jahren an ans année années año años ano anos 年 год года лет سنة سنوات "
+    "year": "year years yr yrs jahr jahre jahren an ans année années año años ano anos anno anni jaar 年 год года лет سنة سنوات "
     "साल वर्ष",
     "decade": "decade decades jahrzehnt jahrzehnte",
     "century": "century centuries jahrhundert jahrhunderte",
@@ -226,6 +228,19 @@ _WORD_VALUES |= {
     for unit, one in enumerate(_DE_ONES[:9])
 }
 _WORD_VALUES |= {"dutzend": 12}
+# Number words of further languages, read only with a unit behind them: many of them mean something else, too.
+_SHY_VALUES = {
+    word: number
+    for names in (
+        "deux trois quatre cinq - sept huit neuf dix onze douze",
+        "dos tres cuatro cinco seis siete ocho nueve diez - doce",
+        "due tre quattro cinque sei sette otto nove dieci undici dodici",
+        "dois três quatro cinco seis sete oito nove dez onze doze",
+        "twee drie vier vijf zes zeven acht negen tien elf twaalf",
+    )
+    for number, word in enumerate(names.split(), 2)
+    if word != "-" and word not in _WORD_VALUES
+}
 _SCALES = {"hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9, "trillion": 10**12} | {
     "hundert": 100,
     "tausend": 1000,
@@ -275,6 +290,21 @@ _DATE = re.compile(
     rf")",
     re.IGNORECASE,
 )
+_DIGIT = re.compile(r"\d")
+_PARTS = {
+    "half": Decimal(50),
+    "quarter": Decimal(25),
+    "three quarters": Decimal(75),
+    "die hälfte": Decimal(50),
+} | {
+    "third": Decimal(100) / 3,
+    "two thirds": Decimal(200) / 3,
+}
+_PART = re.compile(
+    r"\b(?:a |one )?(half|two thirds|three quarters|(?<=\ba )(?:third|quarter)|(?<=\bone )(?:third|quarter)|die hälfte)"
+    r"(?= (?:of|der|des) )",
+    re.IGNORECASE,
+)
 _CLOCK = re.compile(
     r"(?<![\w:.,])(?:(?P<h>\d{1,2}):(?P<m>\d{2})(?::\d{2})?\s*(?P<half>[ap]\.?m\b\.?)?|(?P<h2>\d{1,2})\s*(?P<half2>[ap]\.?m\b\.?))"
     r"(?![\w:])",
@@ -282,7 +312,8 @@ _CLOCK = re.compile(
 )
 _NUMBER = re.compile(
     r"(?P<cur>(?:US|C|A|HK)?\$|[€£¥￥₹]|\b(?:USD|EUR|GBP|CHF|RMB|Rs)\b\.?)?\s?"
-    r"(?P<num>(?<![\w.,])[-−–+]?(?:\d{1,3}(?:[,'’]\d{2,3})+(?:\.\d+)?|\d{1,3}(?:[\u00a0\u202f]\d{3})+(?:[.,]\d+)?"
+    # Where words are not parted by spaces, a number follows a character of another kind than its own.
+    r"(?P<num>(?:(?<![\w.,])|(?<=[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]))[-−–+]?(?:\d{1,3}(?:[,'’]\d{2,3})+(?:\.\d+)?|\d{1,3}(?:[\u00a0\u202f]\d{3})+(?:[.,]\d+)?"
     r"|\d{1,3}(?:\.\d{3})+,\d+|\d+(?:[.,]\d+)?|\.\d+))"
     r"|(?P<word>[^\W\d_]+)"
 )
@@ -299,6 +330,28 @@ _NO_NOUN = word_set(
 _YEAR = re.compile(r"(?:1[5-9]|20)\d{2}")
 MAX_TEXT = 200_000
 """Characters read by :func:`quantities`; callers give sentences and lines, so this only bounds a hostile one."""
+
+
+# Numerals of Chinese and Japanese, where a unit follows: elsewhere their characters are parts of words.
+_DENSE_DIGITS = {char: place for place, char in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2}
+_DENSE_SCALES = {"十": 10, "百": 100, "千": 1000}
+_DENSE_NUMBER = re.compile(
+    "(?<![第零〇一二两三四五六七八九十百千万])[零〇一二两三四五六七八九十百千万]+"
+    "(?=个?(?:小时|分钟|星期|天|日|周|年|秒|岁|元|人|次|份|米|公里|公斤|％|%)|个月)"
+)
+
+
+def _dense_number(written: str) -> Decimal:
+    total, section, digit = 0, 0, 0
+    for char in written:
+        if char in _DENSE_DIGITS:
+            digit = _DENSE_DIGITS[char]
+        elif char == "万":
+            total, section, digit = (total + section + digit) * 10_000, 0, 0
+        else:
+            section += (digit or 1) * _DENSE_SCALES[char]
+            digit = 0
+    return Decimal(total + section + digit)
 
 
 @dataclass(slots=True)
@@ -398,7 +451,8 @@ def _singular(word: str) -> str:
 
 
 def _dates(text: str) -> Iterator[Quantity]:
-    for match in _DATE.finditer(text):
+    """Dates, times of day, and parts of a whole, which are percents in words."""
+    for match in _DATE.finditer(text) if _DIGIT.search(text) else ():
         g = match.groupdict()
         if g["iso"]:
             date = g["iso"]
@@ -419,7 +473,16 @@ def _dates(text: str) -> Iterator[Quantity]:
                 continue
             date = f"{year or '-'}-{_MONTHS[month.casefold()]:02}-{int(day):02}"
         yield Quantity("date", None, "date", match.start(), match.end(), match[0], date=date)
-    for match in _CLOCK.finditer(text):
+    for match in _PART.finditer(text):
+        yield Quantity(
+            "number",
+            _PARTS[match[1].casefold()],
+            "percent",
+            match.start(),
+            match.end(1),
+            text[match.start() : match.end(1)],
+        )
+    for match in _CLOCK.finditer(text) if _DIGIT.search(text) else ():
         hour = int(match["h"] or match["h2"])
         half = (match["half"] or match["half2"] or "").casefold().replace(".", "")
         if hour > 24 or (half and hour > 12):
@@ -501,12 +564,46 @@ def quantities(text: str) -> list[Quantity]:
             continue
         found.append(Quantity("number", low, unit, raw.start, max(end, raw.end), number, high))
     found.sort(key=lambda q: q.start)
-    return found
+    return _joined(found, text)
+
+
+_JOIN = re.compile(r",? (?:and |und |et |y )?|,? ?(?:and|und|et|y) ")
+
+
+def _joined(found: list[Quantity], text: str) -> list[Quantity]:
+    """Quantities in order, "1 hour and 30 minutes" as one of 90 minutes."""
+    out: list[Quantity] = []
+    for quantity in found:
+        last = out[-1] if out else None
+        if (
+            last is not None
+            and last.value is not None
+            and quantity.value is not None
+            and last.high is None
+            and quantity.high is None
+            and last.dimension == quantity.dimension
+            and last.dimension in ("time", "months")
+            and _FACTORS[last.unit][1] > _FACTORS[quantity.unit][1]
+            and _JOIN.fullmatch(text, last.end, quantity.start)
+            and last.number.isdigit() == quantity.number.isdigit()
+        ):
+            value = last.value * _FACTORS[last.unit][1] / _FACTORS[quantity.unit][1] + quantity.value
+            number = text[last.start : quantity.start + len(quantity.number)]
+            out[-1] = Quantity("number", value, quantity.unit, last.start, quantity.end, number)
+        else:
+            out.append(quantity)
+    return out
 
 
 def _raw_numbers(text: str, busy: list[tuple[int, int]]) -> list[_Raw]:
     tokens = list(_NUMBER.finditer(text))
     raws: list[_Raw] = []
+    if not text.isascii():
+        raws += [
+            _Raw(_dense_number(match[0]), match[0], "", match.start(), match.end())
+            for match in _DENSE_NUMBER.finditer(text)
+            if not any(start < match.end() and match.start() < end for start, end in busy)
+        ]
     at = 0
     block = 0
     while at < len(tokens):
@@ -554,6 +651,12 @@ def _raw_numbers(text: str, busy: list[tuple[int, int]]) -> list[_Raw]:
             )
             at += 1
             continue
+        if lower in _SHY_VALUES and token.end() < len(text):
+            unit, _ = _unit(text, token.end(), "")
+            if unit and not unit.startswith("count:"):
+                raws.append(_Raw(Decimal(_SHY_VALUES[lower]), word, "", token.start(), token.end()))
+            at += 1
+            continue
         if lower in _WORD_VALUES or (lower in ("a", "an") and at + 1 < len(tokens)):
             begin = at
             if lower in ("a", "an"):
@@ -588,12 +691,34 @@ def _raw_numbers(text: str, busy: list[tuple[int, int]]) -> list[_Raw]:
                 raws.append(_Raw(value, text[token.start() : last], "", token.start(), last))
                 continue
         at += 1
+    raws.sort(key=lambda raw: raw.start)
     return raws
 
 
 def comparable(a: Quantity, b: Quantity) -> bool:
     """Whether the two measure the same kind of thing, so that a difference means something."""
     return bool(a.dimension) and a.dimension == b.dimension
+
+
+_DAY = Decimal(86400)
+_MONTH_DAYS = (Decimal(28), Decimal(31))
+_YEAR_DAYS = (Decimal(365), Decimal(366))
+
+
+def span(q: Quantity) -> tuple[str, Decimal, Decimal]:
+    """Dimension and least and greatest value in its base unit of a number. Months and years become spans of seconds, so
+    that six weeks and three months can be told apart, and 30 days and a month cannot."""
+    low, high = _base(q) or (Decimal(0), Decimal(0))
+    dimension = q.dimension
+    if dimension != "months":
+        return dimension, low, high
+    least, most = (_days(low, 0), _days(high, 1))
+    return "time", least * _DAY, most * _DAY
+
+
+def _days(months: Decimal, end: int) -> Decimal:
+    years = months // 12
+    return years * _YEAR_DAYS[end] + (months - 12 * years) * _MONTH_DAYS[end]
 
 
 def _base(q: Quantity) -> tuple[Decimal, Decimal] | None:
