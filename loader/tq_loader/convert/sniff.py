@@ -87,6 +87,7 @@ def marked_up(data: bytes | bytearray, declared: str, name: str) -> tuple[str, s
     plain = declared in ("text/plain", "text/markdown", "text/csv") or name.endswith(
         (".txt", ".text", ".log", ".md", ".markdown", ".csv", ".tsv")
     )
+    delimited = declared == "text/csv" or (declared in ("", "text/plain") and name.endswith((".csv", ".tsv")))
     if _HTML.match(start):
         return "html", "text/html"
     if start.startswith("WEBVTT") and (start[6:7] in ("", " ", "\t", "\n")):
@@ -108,7 +109,8 @@ def marked_up(data: bytes | bytearray, declared: str, name: str) -> tuple[str, s
     if start.lstrip()[:1] in ("{", "["):
         named = declared in _JSON_TYPES or name.endswith(_JSON_NAMES)
         tail = bytes(data[-64:]).rstrip(b" \t\r\n\x00")
-        if named or (not plain and tail[-1:] in (b"}", b"]") and '"' in start):
+        # Named as text, its lines are wanted; no delimited text begins and ends like this.
+        if named or ((not plain or delimited) and tail[-1:] in (b"}", b"]") and '"' in start):
             return "json", "application/json"
     return None
 
