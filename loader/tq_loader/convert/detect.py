@@ -116,10 +116,9 @@ def detect(data: bytes | bytearray, media_type: str | None, name: str) -> Found:
         known = sniff.marked_up(data, declared, lower)
     if known is not None:
         return Found(*known)
-    named_pdf = declared in ("application/pdf", "application/x-pdf") or (
+    if declared in ("application/pdf", "application/x-pdf") or (
         declared in ("", "application/octet-stream") and lower.endswith(".pdf")
-    )
-    if named_pdf and not _is_text(data):
+    ):
         # Nothing in the content says what it is: the PDF reader decides, and says so when it is none.
         return Found("pdf", "application/pdf")
     if declared in _MARKDOWN_TYPES or (
@@ -134,19 +133,6 @@ def detect(data: bytes | bytearray, media_type: str | None, name: str) -> Found:
     if declared.startswith("text/") and declared != "text/plain":
         return Found("text", declared, f"read as plain text: the structure of {declared} was not interpreted")
     return Found("text", "text/plain")
-
-
-def _is_text(data: bytes | bytearray) -> bool:
-    """Whether this is text, and no part of a PDF that lost its beginning."""
-    from tq_loader.convert.encoding import find_encoding
-
-    if b"endobj" in data or b"startxref" in data:
-        return False
-    try:
-        find_encoding(data)
-    except ConvertError:
-        return False
-    return True
 
 
 def _office(data: bytes | bytearray) -> Found | None:

@@ -102,6 +102,8 @@ def open_pdf(data: bytes | bytearray) -> Any:
     """The document, opened and with pages."""
     try:
         doc = pymupdf.open(stream=bytes(data), filetype="pdf")
+        if not doc.is_pdf:  # the library goes by the content, too
+            raise ValueError("it is another kind of file")
     except pymupdf.mupdf.FzErrorBase as error:
         raise native_error(error) from error
     except (pymupdf.FileDataError, pymupdf.EmptyFileError, RuntimeError, ValueError) as error:
