@@ -92,7 +92,10 @@ COMMENT ON COLUMN tq.strategy.top_n IS 'How many answers are shown; the rest is 
 COMMENT ON COLUMN tq.strategy.documents IS 'How many documents one question searches at most.';
 COMMENT ON COLUMN tq.strategy.routes IS 'How many routes go down at once.';
 COMMENT ON COLUMN tq.strategy.rereads IS 'How often a node is read again after a reply off the list.';
-COMMENT ON COLUMN tq.strategy.evidence IS 'line: answers rest on source lines; summary: a summary is enough.';
+COMMENT ON COLUMN tq.strategy.evidence IS
+'Where a search after a what may stop. line: at source lines; summary: at the highest summary that states it.';
+COMMENT ON COLUMN tq.strategy.evidence_why IS
+'Where a search after a why may stop: at source lines (line) or at a summary. One after a how ends at lines always.';
 COMMENT ON COLUMN tq.strategy.reasoning_rules IS 'What counts as a valid reason, in words; shown at every read.';
 COMMENT ON COLUMN tq.strategy.max_calls IS 'Calls of a model that a question may take; -1 for no limit.';
 COMMENT ON COLUMN tq.strategy.max_tokens IS 'Tokens in and out that a question may take.';

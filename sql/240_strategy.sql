@@ -75,6 +75,7 @@ BEGIN
         ('routes', '1 to 1000 routes.'),
         ('rereads', '0 to 10.'),
         ('evidence', 'line, or summary.'),
+        ('evidence_why', 'line, or summary.'),
         ('reasoning_rules', 'At most 4000 characters.'),
         ('weight_evidence', 'A weight is 0 to 1000.'),
         ('weight_agreement', 'A weight is 0 to 1000.'),

@@ -48,10 +48,10 @@ BEGIN
     FROM jsonb_to_recordset(coalesce(trace -> 'replies', '[]')) AS r (
         fingerprint text, purpose text, reply jsonb, accepted boolean);
 
-    INSERT INTO tq.route (query_id, ordinal, parent, document_id, subject, ended)
-    SELECT query, r.ordinal, r.parent, r.document_id, r.subject, r.ended
+    INSERT INTO tq.route (query_id, ordinal, parent, document_id, subject, part, ended)
+    SELECT query, r.ordinal, r.parent, r.document_id, r.subject, r.part, r.ended
     FROM jsonb_to_recordset(trace -> 'routes') AS r (
-        ordinal int, parent int, document_id uuid, subject int, ended text)
+        ordinal int, parent int, document_id uuid, subject int, part text, ended text)
     WHERE r.document_id = ANY (there);
 
     INSERT INTO tq.read (query_id, ordinal, parent, route, document_id, node_id, depth, line_start, line_end, title, choice,

@@ -23,7 +23,6 @@ from typing import Any
 from tq.model import extractive
 from tq.model.tasks import Child, Compare, Item, Line, Mark, Parts, Plan, Read, Summarise, Task
 from tq.text.claims import relation
-from tq.text.planning import plan
 from tq.text.tokens import detect_language, terms
 
 Data = dict[str, Any]
@@ -133,11 +132,7 @@ def well(system: str, user: str) -> Data:
     if isinstance(task, Summarise):
         return extractive.summarise(task)
     if isinstance(task, Plan):
-        return {
-            "subjects": [
-                {"what": s.what, "why": s.why, "how": s.how} for s in plan(task.question, task.language)
-            ]
-        }
+        return extractive.planned(task)
     assert isinstance(task, Compare)
     chosen = relation(
         task.question, task.first, task.second, task.first_quote, task.second_quote, task.language

@@ -81,7 +81,7 @@ ALTER TABLE tq.strategy
         DEFERRABLE INITIALLY DEFERRED,
     ADD CONSTRAINT strategy_inherits_check CHECK ((name = 'default') = (inherits IS NULL)),
     ADD CONSTRAINT strategy_default_whole_check CHECK (name <> 'default' OR num_nulls(
-        top_n, documents, routes, rereads, evidence, reasoning_rules, weight_evidence, weight_agreement, weight_source,
+        top_n, documents, routes, rereads, evidence, evidence_why, reasoning_rules, weight_evidence, weight_agreement, weight_source,
         weight_fit, on_error, patience_seconds, versions, source_rule, pairs, format, language) = 0);
 
 -- Every version of what a strategy amounts to, with all that it inherits; written by a trigger alone. parsed: the

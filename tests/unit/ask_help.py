@@ -37,6 +37,7 @@ STRATEGY = {
     "routes": 8,
     "rereads": 2,
     "evidence": "line",
+    "evidence_why": "line",
     "reasoning_rules": "",
     "weight_evidence": 4.0,
     "weight_agreement": 2.0,
@@ -314,9 +315,13 @@ class Scripted:
         return [task for task in self.tasks if isinstance(task, kind)]
 
 
-def plan(*subjects: str) -> dict[str, Any]:
+def plan(*subjects: str, method: str = "lookup", asks: Sequence[str] = ("what",)) -> dict[str, Any]:
     return {
-        "subjects": [{"what": what, "why": "lines that say so", "how": "those lines"} for what in subjects]
+        "method": method,
+        "subjects": [
+            {"what": what, "why": f"which lines say: {what}", "how": f"look up {what}", "asks": list(asks)}
+            for what in subjects
+        ],
     }
 
 

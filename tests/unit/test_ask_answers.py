@@ -173,7 +173,7 @@ def test_a_subject_without_an_answer_makes_the_others_partial() -> None:
     [row] = found["shown"]
     assert (row["certainty"], row["doubt"]) == ("partial", "missing context")
     assert "No answer was found to “fee of a room”." in row["missing"]
-    assert "The question has 2 subjects" in row["how"]
+    assert "The question has 2 parts" in row["how"]
     assert [part["what"] for part in row["detail"]["parts"]] == ["notice to cancel"]
     assert {route["subject"] for route in found["trace"]["routes"]} == {1, 2}
 

@@ -70,7 +70,8 @@ def junk(task: Task[Any], chance: random.Random) -> dict[str, Any]:
         return {"off": "the list " * chance.choice([1, 400])}
     if isinstance(task, Plan):
         part = (task.question * 9)[: task.max_chars]
-        return {"subjects": [{"what": task.question, "why": part, "how": part}] * chance.choice([1, 3])}
+        subject = {"what": task.question, "why": f"{part[:-1]}?", "how": f"{part[:-1]}.", "asks": ["what"]}
+        return {"method": "lookup", "subjects": [subject] * chance.choice([1, 3])}
     if isinstance(task, Compare):
         return {"relation": "unclear"}
     if isinstance(task, Read):

@@ -18,6 +18,17 @@ ROOT = Read(
     children=[Child("A", "n1", 1, 2, "Notice"), Child("B", "n2", 3, 9, "Fees")], query=PARTS,
 )  # fmt: skip
 
+SUBJECT = {
+    "what": "how much notice",
+    "why": "which lines say how much notice",
+    "how": "look up how much notice",
+    "asks": ["what"],
+}
+
+
+def subject(**other: Any) -> dict[str, Any]:
+    return {"method": "lookup", "subjects": [SUBJECT | other]}
+
 
 def answer(
     line: int = 1,
@@ -42,7 +53,7 @@ def answer(
     (Mark([], [Line(5, "x")], []), {"boundaries": []}),
     (Mark([], [Line(5, "x")], []), {"boundaries": [{"line": 5, "title": "X", "level": 2}]}),
     (Summarise(LEAF.items, 3, 80), {"bullets": []}),
-    (Plan("How much notice and what fee?"), {"subjects": [{"what": "how much notice", "why": "why", "how": "how"}]}),
+    (Plan("How much notice and what fee?"), {"method": "lookup", "subjects": [SUBJECT]}),
     (Compare("q", "a", "b"), {"relation": "unclear"}),
 ])  # fmt: skip
 def test_a_reply_on_the_list_is_accepted(task: Any, reply: dict[str, Any]) -> None:
@@ -67,8 +78,16 @@ def test_a_reply_on_the_list_is_accepted(task: Any, reply: dict[str, Any]) -> No
     (Summarise(LEAF.items, 3, 80), {"bullets": [{"text": "x", "first": 1, "last": 7}]}, "not on the list"),
     (Summarise(LEAF.items, 3, 80), {"bullets": [{"text": "x" * 81, "first": 1, "last": 1}]}, "81 characters"),
     (Summarise(LEAF.items, 1, 80), {"bullets": [{"text": "x", "first": 1, "last": 1}] * 2}, "2 bullets"),
-    (Plan("How much notice?"), {"subjects": []}, "0 subjects"),
-    (Plan("How much notice?"), {"subjects": [{"what": "notice of 24 hours", "why": "w", "how": "h"}]}, "not asked"),
+    (Plan("How much notice?"), {"method": "lookup", "subjects": []}, "0 subjects"),
+    (Plan("How much notice?"), {"method": "guess", "subjects": [SUBJECT]}, "required form"),
+    (Plan("How much notice?"), {"method": "chain", "subjects": [SUBJECT]}, "at least two subjects"),
+    (Plan("How much notice?"), subject(what="notice in Berlin"), "not asked: Berlin"),
+    (Plan("How much notice?"), subject(why="the law on notice of 1997"), "not asked: law, 1997"),
+    (Plan("How much notice?"), subject(how="How much notice"), "a wording each"),
+    (Plan("How much notice?"), subject(asks=[]), "asks"),
+    (Plan("How much notice?"), subject(asks=["what", "what"]), "asks"),
+    (Plan("How much notice?"), subject(asks=["who"]), "required form"),
+    (Plan("How much notice?"), subject(what="notice of 24 hours"), "not asked"),
     (Compare("q", "a", "b"), {"relation": "maybe"}, "form"),
 ])  # fmt: skip
 def test_a_reply_off_the_list_is_rejected_with_its_reason(

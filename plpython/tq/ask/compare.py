@@ -1,4 +1,4 @@
-"""Claims on one subject, compared in pairs by the model."""
+"""Claims of one aim, compared in pairs by the model."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from functools import partial
 
 from tq.ask import weigh, words
 from tq.ask.caller import Caller, Ended
-from tq.ask.records import Claim, Left, Subject
+from tq.ask.records import Claim, Left
 from tq.ask.weigh import Pair
 from tq.model.tasks import Compare
 
@@ -16,9 +16,7 @@ COMPARED_CHARS = 1_500  # of a claim or quote that is compared
 Relations = dict[Pair, str]
 
 
-def start(
-    caller: Caller, subjects: Sequence[Subject], ranked: Sequence[Claim], relations: Relations
-) -> list[Left]:
+def start(caller: Caller, ranked: Sequence[Claim], relations: Relations) -> list[Left]:
     """Submit the pairs of ranked claims to compare, the likeliest conflicts first; their relations come into
     `relations` while the caller drains. What is left uncompared comes back."""
     chosen, beyond = weigh.pairs(ranked)
@@ -27,7 +25,7 @@ def start(
         left.append(Left("pairs", f"{words.count(beyond, 'pair')} of claims not compared"))
     refused = 0
     for pair in chosen:
-        task = _task(subjects, ranked[pair[0]], ranked[pair[1]])
+        task = _task(ranked[pair[0]], ranked[pair[1]])
         refused += not caller.submit(task, partial(_related, relations, pair))
     if refused:
         told = f"{words.count(refused, 'pair')} of claims not compared: {caller.budget.reason}"
@@ -35,9 +33,9 @@ def start(
     return left
 
 
-def _task(subjects: Sequence[Subject], one: Claim, two: Claim) -> Compare:
+def _task(one: Claim, two: Claim) -> Compare:
     return Compare(
-        question=subjects[one.subject].parts.what,
+        question=one.aim.asked,
         first=one.what[:COMPARED_CHARS],
         second=two.what[:COMPARED_CHARS],
         first_quote=_quote(one),

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from tq.ask import words
-from tq.ask.records import Citation, Claim, Source, StoredLine, Subject, Visit
+from tq.ask.records import Citation, Claim, Source, StoredLine, Visit
 from tq.model.limits import Fit
 from tq.model.tasks import AlsoReply, Read, ReadReply
 from tq.text.facts import missing_facts
@@ -21,10 +21,10 @@ SURE = (
 Stored = Mapping[tuple[str, int], StoredLine]
 
 
-def from_lines(visit: Visit, subject: Subject, reply: AlsoReply) -> Claim:
+def from_lines(visit: Visit, reply: AlsoReply) -> Claim:
     """A claim of a leaf: each quote stands in its line, which the task has checked."""
     quotes = sorted({(item.line, item.quote) for item in reply.how})
-    return _claim(visit, subject, reply, join(visit, quotes[:MAX_QUOTED_LINES], "line"))
+    return _claim(visit, reply, join(visit, quotes[:MAX_QUOTED_LINES], "line"))
 
 
 def cited_ranges(task: Read, reply: ReadReply) -> list[tuple[str, int, int]]:
@@ -42,7 +42,6 @@ def wanted_lines(visit: Visit, cited: Iterable[tuple[str, int, int]]) -> list[tu
 
 def from_bullets(
     visit: Visit,
-    subject: Subject,
     reply: ReadReply,
     cited: Sequence[tuple[str, int, int]],
     stored: Stored,
@@ -62,7 +61,7 @@ def from_bullets(
                 quotes[number] = text
             else:
                 quotes[number] = _nearest_piece(line.text, text, fit.piece_chars, language)
-    return _claim(visit, subject, reply.answers[0], join(visit, sorted(quotes.items()), "bullet"))
+    return _claim(visit, reply.answers[0], join(visit, sorted(quotes.items()), "bullet"))
 
 
 def _nearest_piece(line: str, bullet: str, size: int, language: str) -> str:
@@ -86,20 +85,21 @@ def join(visit: Visit, quotes: Sequence[tuple[int, str]], kind: str) -> list[Cit
     ]
 
 
-def _claim(visit: Visit, subject: Subject, reply: AlsoReply, citations: list[Citation]) -> Claim:
+def _claim(visit: Visit, reply: AlsoReply, citations: list[Citation]) -> Claim:
     source = visit.route.source
     quotes = "\n".join(citation.quote for citation in citations)
     what = words.clean(reply.what)
     reason = words.short(words.clean(reply.why), 400)
     # A reason may not bring in facts by the back door: they must stand in the quotes or in the question.
-    asked = f"{subject.parts.what}\n{source.row.name}"
+    aim = visit.route.aim
+    asked = f"{aim.asked}\n{source.row.name}"
     if missing_facts(reason, f"{quotes}\n{asked}"):
         reason = ""
     fit = reply.fit
     if fit is None:
-        fit = _fit(source, subject.where, f"{what}\n{quotes}")
+        fit = _fit(source, aim.where, f"{what}\n{quotes}")
     return Claim(
-        subject=subject.where,
+        aim=aim,
         what=what,
         reason=reason,
         citations=citations,
@@ -109,18 +109,18 @@ def _claim(visit: Visit, subject: Subject, reply: AlsoReply, citations: list[Cit
     )
 
 
-def _fit(source: Source, subject: int, text: str) -> float:
-    """The share of the subject's terms, by rarity, that the claim and its quotes hold."""
-    weights = source.trails[subject].terms
+def _fit(source: Source, aim: int, text: str) -> float:
+    """The share of the aim's terms, by rarity, that the claim and its quotes hold."""
+    weights = source.trails[aim].terms
     held = set(terms(text, source.language))
     total = sum(weights.values())
     return sum(weight for term, weight in weights.items() if term in held) / total if total else 0.0
 
 
 def standing(claims: Sequence[Claim]) -> list[Claim]:
-    """The claims of each subject that has one to be sure of; weaker ones alone settle nothing."""
-    settled = {claim.subject for claim in claims if claim.sure >= SURE}
-    return [claim for claim in claims if claim.subject in settled]
+    """The claims of each aim that has one to be sure of; weaker ones alone settle nothing."""
+    settled = {claim.aim for claim in claims if claim.sure >= SURE}
+    return [claim for claim in claims if claim.aim in settled]
 
 
 def lines_of(claims: Iterable[Claim]) -> list[tuple[str, int]]:

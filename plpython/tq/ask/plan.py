@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 
 from tq.ask import words
 from tq.ask.caller import Ended
-from tq.ask.records import Left, Question, SourceRow, Subject
+from tq.ask.records import Left, Planned, Question, SourceRow, Subject
 from tq.model import prompts
 from tq.model.limits import RULES_SHARE, Model
 from tq.model.tasks import Parts, Plan, PlanReply
+from tq.text.planning import whole
 from tq.text.tokens import detect_language
 
 PART_CHARS = 200  # that a part of the plan may be longer than the question
@@ -19,7 +20,7 @@ def task(
     question: Question, model: Model, ready: Sequence[SourceRow], queries: Mapping[str, Sequence[str]]
 ) -> tuple[Plan, list[Left]]:
     """The planner's task, and the possible queries that it has no room for."""
-    room = int(model.input_chars * RULES_SHARE) - len(prompts.text("plan.system"))
+    room = int(model.input_chars * RULES_SHARE) - prompts.plan_chars()
     shown, cut = within([query for row in ready for query in queries.get(row.id, ())], room)
     left = []
     if cut:
@@ -38,8 +39,8 @@ def _language(question: Question, ready: Sequence[SourceRow]) -> str:
     return language
 
 
-def subjects(question: Question, ended: Ended) -> tuple[list[Subject], list[Left]]:
-    """The subjects of a plan that has come; the question as it stands where none did."""
+def planned(question: Question, ended: Ended) -> tuple[Planned, list[Left]]:
+    """The plan that has come; the question as it stands where none did."""
     if ended.reply is None:
         left = [
             Left(
@@ -47,12 +48,21 @@ def subjects(question: Question, ended: Ended) -> tuple[list[Subject], list[Left
                 f"the plan was given up ({ended.rejected[-1]}); the question was searched as it stands",
             )
         ]
-        return [Subject(0, Parts(question.shown, question.shown, question.shown))], left
+        assert isinstance(ended.task, Plan)
+        [one] = whole(question.shown, ended.task.language).subjects
+        return Planned.of("lookup", [Subject(0, Parts(one.what, one.why, one.how), one.asks)]), left
     reply: PlanReply = ended.reply
-    return [
-        Subject(where, Parts(words.clean(part.what), words.clean(part.why), words.clean(part.how)))
-        for where, part in enumerate(reply.subjects)
-    ], []
+    return Planned.of(
+        reply.method,
+        [
+            Subject(
+                where,
+                Parts(words.clean(one.what), words.clean(one.why), words.clean(one.how)),
+                tuple(one.asks),
+            )
+            for where, one in enumerate(reply.subjects)
+        ],
+    ), []
 
 
 def within(queries: Sequence[str], room: int) -> tuple[tuple[str, ...], int]:

@@ -10,7 +10,7 @@ from typing import Any
 from tq.ask import compare, evidence, plan, rows, scope, tell, trace, weigh, words
 from tq.ask.budget import Budget, Spent
 from tq.ask.caller import Caller, Ended, Opener
-from tq.ask.records import Begin, Claim, Found, Left, Question, Scope, Subject
+from tq.ask.records import Begin, Claim, Found, Left, Planned, Question, Scope
 from tq.ask.walk import Starts, Walk
 from tq.database import asking, models, strategies
 from tq.database.connection import Database
@@ -192,7 +192,7 @@ class Asking:
         self._memory = memory or models.QuestionMemory(database, bool(settings.get("reuse_replies", True)))
         self._budget = Budget(strategy, started)
         self.caller = Caller(database, strategy, by_purpose, opener, self._memory, self._budget)
-        self._subjects: list[Subject] = []
+        self._plan = Planned("lookup", (), ())
         self._scope: Scope | None = None
         self._walk: Walk | None = None
         self._widened = ""  # why the search left the picked sections, as a sentence
@@ -246,23 +246,23 @@ class Asking:
             self._left += left
             if self.caller.submit(task, self._planned):
                 self.caller.drain()
-            if self._subjects:
+            if self._plan.aims:
                 self._walk_all()
         except Spent:
             return False
         return True
 
     def _planned(self, ended: Ended) -> None:
-        self._subjects, left = plan.subjects(self._question, ended)
+        self._plan, left = plan.planned(self._question, ended)
         self._left += left
 
     def _walk_all(self) -> None:
         room = int(self._question.model.input_chars * RULES_SHARE) - prompts.rules_chars()
         room -= len(self._question.strategy.reasoning_rules)
         queries = {document: plan.within(listed, room)[0] for document, listed in self._queries.items()}
-        self._scope = scope.choose(self._database, self._question, self._subjects, self._ready, queries)
+        self._scope = scope.choose(self._database, self._question, self._plan, self._ready, queries)
         self._left += self._scope.left
-        self._walk = Walk(self._database, self._question, self._subjects, self._scope.sources, self.caller)
+        self._walk = Walk(self._database, self._question, self._plan.aims, self._scope.sources, self.caller)
         starts = self._begin.starts if self._begin else {}
         self._walk.start(starts)
         self.caller.drain()
@@ -270,11 +270,11 @@ class Asking:
             self._widen(self._walk, starts)
 
     def _widen(self, walk: Walk, starts: Starts) -> None:
-        """Go on from the roots for the subjects that nothing near the picks answers."""
-        settled = {claim.subject for claim in evidence.standing(walk.claims)}
-        wanted = [subject for subject in self._subjects if subject.where not in settled]
+        """Go on from the roots for the aims that nothing near the picks answers."""
+        settled = {claim.aim for claim in evidence.standing(walk.claims)}
+        wanted = [aim for aim in self._plan.aims if aim not in settled]
         if walk.widen(starts, wanted):
-            self._widened = tell.widened(wanted, len(self._subjects))
+            self._widened = tell.widened(wanted, len(self._plan.aims))
             self.caller.drain()
 
     # ------------------------------------------------------------ what was found
@@ -283,7 +283,7 @@ class Asking:
         """Check the quotes again, merge, rank, compare."""
         if self._walk is None or self._scope is None:
             nowhere = Scope([], [], False, (), {})
-            return Found(self._question, self._subjects, nowhere, [], [], [], {}, self._left, self._widened)
+            return Found(self._question, self._plan, nowhere, [], [], [], {}, self._left, self._widened)
         strategy = self._question.strategy
         routes, visits = self._walk.settle()
         self._left += self._walk.left
@@ -291,7 +291,7 @@ class Asking:
         relations: compare.Relations = {}
         if comparing:
             try:
-                self._left += compare.start(self.caller, self._subjects, ranked, relations)
+                self._left += compare.start(self.caller, ranked, relations)
                 self.caller.drain()
             except Spent:
                 pass  # what was compared until then counts
@@ -302,7 +302,7 @@ class Asking:
         claims = weigh.rank(weigh.relate(ranked, relations), strategy)
         return Found(
             self._question,
-            self._subjects,
+            self._plan,
             self._scope,
             routes,
             visits,

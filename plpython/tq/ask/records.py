@@ -10,6 +10,7 @@ from tq.ask.scent import Scent
 from tq.model.limits import Fit, Model
 from tq.model.tasks import Parts
 from tq.strategy.settings import Strategy
+from tq.text.planning import Method, Part
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +67,7 @@ class StoredLine:
 
 @dataclass(frozen=True, slots=True)
 class Trail:
-    """One subject's scent in one document: the terms with their rarity, and where they stand."""
+    """One aim's scent in one document: the terms with their rarity, and where they stand."""
 
     terms: Mapping[str, float]
     scent: Scent | None  # None where the setting turns it off
@@ -83,7 +84,7 @@ class Source:
     root: Node
     language: str
     possible_queries: tuple[str, ...]
-    trails: tuple[Trail, ...]  # one a subject
+    trails: tuple[Trail, ...]  # one an aim
 
     @property
     def id(self) -> str:
@@ -138,12 +139,58 @@ class Begin:
     left: list[Left]
 
 
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """One subject of the question; `where` numbers it from 0. asks: the parts that the question itself asks for."""
+
+    where: int
+    parts: Parts
+    asks: tuple[Part, ...] = ("what",)
+
+
+@dataclass(frozen=True, slots=True)
+class Aim:
+    """What a route is after: one part of one subject. where: its place among all aims; asked: its words."""
+
+    where: int
+    subject: Subject
+    part: Part
+    asked: str
+
+    @property
+    def told(self) -> str:
+        """What it asks for, in words for people."""
+        parts = self.subject.parts
+        return parts.what if len(self.subject.asks) == 1 else str(getattr(parts, self.part))
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """How a question is searched: its method, its subjects, and the aims that they come to."""
+
+    method: Method
+    subjects: tuple[Subject, ...]
+    aims: tuple[Aim, ...]
+
+    @staticmethod
+    def of(method: Method, subjects: Sequence[Subject]) -> Planned:
+        """An aim for each part that is asked for; where several are, each is sought beside the words of the what."""
+        aims: list[Aim] = []
+        for subject in subjects:
+            what = subject.parts.what
+            for part in subject.asks:
+                own = getattr(subject.parts, part)
+                alone = part == "what" or len(subject.asks) == 1
+                aims.append(Aim(len(aims), subject, part, what if alone else f"{own} {what}"))
+        return Planned(method, tuple(subjects), tuple(aims))
+
+
 @dataclass(slots=True, eq=False)
 class Route:
-    """One way down one tree for one subject. ordinal is given at the end, in tree order."""
+    """One way down one tree for one aim. ordinal is given at the end, in tree order."""
 
     source: Source
-    subject: int
+    aim: Aim
     parent: Route | None
     ended: str = ""
     ordinal: int = 0
@@ -198,7 +245,7 @@ class Citation:
 class Claim:
     """What one read answered, and after merging all that say the same."""
 
-    subject: int
+    aim: Aim
     what: str
     reason: str  # the model's why; "" where it says what the quotes do not
     citations: list[Citation]
@@ -235,14 +282,6 @@ class Cost:
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
-    """One subject of the question; `where` numbers it from 0."""
-
-    where: int
-    parts: Parts
-
-
-@dataclass(frozen=True, slots=True)
 class Scope:
     """sources: searched, strongest scent first. terms_found: whether any of the question's terms occurs there."""
 
@@ -259,7 +298,7 @@ class Found:
     others each was, by its identity; visits and routes: in tree order."""
 
     question: Question
-    subjects: list[Subject]
+    planned: Planned
     scope: Scope
     routes: list[Route]
     visits: list[Visit]

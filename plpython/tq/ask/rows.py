@@ -9,7 +9,7 @@ import msgspec
 
 from tq.ask import tell, trace, words
 from tq.ask.pieces import Rough
-from tq.ask.records import Claim, Found
+from tq.ask.records import Aim, Claim, Found, Subject
 from tq.database import asking
 from tq.database.connection import Database
 from tq.errors import TqError
@@ -25,12 +25,12 @@ def answers(database: Database, found: Found, cost: Row, elapsed_ms: float) -> l
     told = {"cost": cost, "elapsed_ms": elapsed_ms}
     if not found.claims:
         return [_unsettled(database, found, told)]
-    answered = {claim.subject for claim in found.claims}
-    unanswered = [subject.where for subject in found.subjects if subject.where not in answered]
+    answered = {claim.aim for claim in found.claims}
+    unanswered = [aim for aim in found.planned.aims if aim not in answered]
     return [_answer(rank, claim, found, unanswered, told) for rank, claim in enumerate(found.claims, 1)]
 
 
-def _answer(rank: int, claim: Claim, found: Found, unanswered: Sequence[int], told: Row) -> Row:
+def _answer(rank: int, claim: Claim, found: Found, unanswered: Sequence[Aim], told: Row) -> Row:
     against = [other for other in claim.contradicts if other in found.claims]
     compared = found.compared.get(id(claim), 0)
     method = "comparison" if against or claim.agreement > 1 else "lookup"
@@ -45,15 +45,15 @@ def _answer(rank: int, claim: Claim, found: Found, unanswered: Sequence[int], to
         "rank": rank,
         "what": claim.what,
         "why": tell.why(claim),
-        "how": tell.how(claim, found.subjects, method, compared, found.left, found.widened),
+        "how": tell.how(claim, found.planned.aims, method, compared, found.left, found.widened),
         "method": method,
         "certainty": certainty,
         "disagreement": bool(against),
-        "missing": tell.missing(claim, found.subjects, unanswered, found.left, found.widened),
+        "missing": tell.missing(unanswered, found.left, found.widened),
         "doubt": doubt,
         "specialist": bool(against),
         "score": claim.score,
-        "detail": _detail(found, claim.subject, told)
+        "detail": _detail(found, claim.aim.subject, told)
         | {
             "ranking": claim.ranking
             | {"weights": found.question.strategy.weights, "places": claim.agreement},
@@ -66,7 +66,7 @@ def _answer(rank: int, claim: Claim, found: Found, unanswered: Sequence[int], to
 
 def _unsettled(database: Database, found: Found, told: Row) -> Row:
     scope, visits, left = found.scope, found.visits, found.left
-    near = tell.nearest(scope.sources, found.subjects)
+    near = tell.nearest(scope.sources, found.planned.aims)
     line = None
     if near is not None:
         place = (near.source.id, near.line)
@@ -109,8 +109,8 @@ def _unsettled(database: Database, found: Found, told: Row) -> Row:
     }
 
 
-def _detail(found: Found, subject: int | None, told: Row) -> Row:
-    subjects = found.subjects if subject is None else [found.subjects[subject]]
+def _detail(found: Found, subject: Subject | None, told: Row) -> Row:
+    subjects = found.planned.subjects if subject is None else (subject,)
     question = found.question
     return {
         "parts": [msgspec.to_builtins(item.parts) for item in subjects],

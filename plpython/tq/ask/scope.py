@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from tq.ask.records import Left, Question, Scope, Source, SourceRow, Subject, Trail
+from tq.ask.records import Aim, Left, Planned, Question, Scope, Source, SourceRow, Trail
 from tq.ask.scent import Scent
 from tq.database import asking
 from tq.database.connection import Database
@@ -66,13 +66,13 @@ def _documents(count: int) -> str:
 def choose(
     database: Database,
     question: Question,
-    subjects: Sequence[Subject],
+    planned: Planned,
     ready: Sequence[SourceRow],
     queries: Mapping[str, Sequence[str]],
 ) -> Scope:
     """The documents to search with their scent, within the strategy's bound."""
     left: list[Left] = []
-    asked = {language: _asked(question.asked, subjects, language) for language in _languages(ready)}
+    asked = {language: _asked(question.asked, planned, language) for language in _languages(ready)}
     hits: dict[str, dict[str, int]] = {}
     for language, wanted in asked.items():
         here = [row.id for row in ready if _language(row) == language]
@@ -102,7 +102,7 @@ def choose(
                 f"{_documents(len(rest))} not searched ({why}): {names([label(r) for r in rest])}",
             )
         )
-    sources = _sources(database, question, subjects, chosen, queries, followed, asked)
+    sources = _sources(database, question, planned.aims, chosen, queries, followed, asked)
     held: set[str] = set()
     for row in chosen:
         held.update(hits.get(row.id, {}))
@@ -121,10 +121,10 @@ def _languages(rows: Sequence[SourceRow]) -> list[str]:
     return sorted({_language(row) for row in rows})
 
 
-def _asked(question: str, subjects: Sequence[Subject], language: str) -> list[str]:
+def _asked(question: str, planned: Planned, language: str) -> list[str]:
     """Distinct terms of the question and of its subjects, in order."""
     found = dict.fromkeys(terms(question, language))
-    for subject in subjects:
+    for subject in planned.subjects:
         found.update(dict.fromkeys(terms(subject.parts.what, language)))
     return list(found)
 
@@ -179,7 +179,7 @@ def _order(
 def _sources(
     database: Database,
     question: Question,
-    subjects: Sequence[Subject],
+    aims: Sequence[Aim],
     chosen: Sequence[SourceRow],
     queries: Mapping[str, Sequence[str]],
     followed: Mapping[str, Mapping[str, float]],
@@ -193,8 +193,8 @@ def _sources(
         for document, lines in asking.postings(database, here, wanted).items():
             found[document] = {**lines}
     own = {
-        (subject.where, language): _own(subject, language, followed[language], len(subjects))
-        for subject in subjects
+        (aim.where, language): _own(aim, language, followed[language], len(aims))
+        for aim in aims
         for language in followed
     }
     surfaces = {language: _surface(question.asked, language) for language in followed}
@@ -205,8 +205,8 @@ def _sources(
         language = _language(row)
         held = found.get(row.id, {})
         trails = []
-        for subject in subjects:
-            weights = own[subject.where, language]
+        for aim in aims:
+            weights = own[aim.where, language]
             mine = {term: held[term] for term in weights if term in held}
             scent = None
             if question.scent:
@@ -247,9 +247,9 @@ def _surface(question: str, language: str) -> dict[str, str]:
     return found
 
 
-def _own(subject: Subject, language: str, weights: Mapping[str, float], subjects: int) -> Mapping[str, float]:
-    """The terms of one subject; the whole question's where it is the only one, or has none of its own."""
-    if subjects == 1:
+def _own(aim: Aim, language: str, weights: Mapping[str, float], aims: int) -> Mapping[str, float]:
+    """The terms of one aim; the whole question's where it is the only one, or has none of its own."""
+    if aims == 1:
         return weights
-    mine = set(terms(subject.parts.what, language))
+    mine = set(terms(aim.asked, language))
     return {term: weight for term, weight in weights.items() if term in mine} or weights

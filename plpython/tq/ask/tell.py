@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tq.ask import words
-from tq.ask.records import Citation, Claim, Left, Source, Subject, Visit
+from tq.ask.records import Aim, Citation, Claim, Left, Source, Visit
 from tq.ask.scope import names
 
 WHY_CITATIONS = 3
@@ -49,16 +49,15 @@ def _place(citation: Citation) -> str:
 
 def how(
     claim: Claim,
-    subjects: Sequence[Subject],
+    aims: Sequence[Aim],
     method: str,
     compared: int,
     left: Sequence[Left],
     widened: str = "",
 ) -> str:
     steps = [widened] if widened else []
-    if len(subjects) > 1:
-        part = subjects[claim.subject].parts.what
-        steps.append(f"The question has {len(subjects)} subjects; this answers {words.quoted(part, 120)}.")
+    if len(aims) > 1:
+        steps.append(f"The question has {len(aims)} parts; this answers {words.quoted(claim.aim.told, 120)}.")
     for number, visit in enumerate(claim.visits[:HOW_PATHS]):
         told = _path(visit)
         steps.append(told if number == 0 else "Found again: " + told[0].lower() + told[1:])
@@ -107,9 +106,9 @@ def _first(visit: Visit) -> str:
     return f"Read {_node(visit)} of {label} because {visit.because}"
 
 
-def widened(subjects: Sequence[Subject], asked: int) -> str:
-    """Why the search went on from the root, as a sentence. asked: how many subjects the question has."""
-    parts = [words.quoted(subject.parts.what, 120) for subject in subjects]
+def widened(aims: Sequence[Aim], asked: int) -> str:
+    """Why the search went on from the root, as a sentence. asked: how many aims the question has."""
+    parts = [words.quoted(aim.told, 120) for aim in aims]
     what = "the question" if asked == 1 else words.listed(parts)
     return f"Nothing picked or beside it answers {what}: the search went on from the root."
 
@@ -140,17 +139,14 @@ def left_out(left: Sequence[Left]) -> str | None:
 
 
 def missing(
-    claim: Claim,
-    subjects: Sequence[Subject],
-    open_subjects: Sequence[int],
+    unanswered: Sequence[Aim],
     left: Sequence[Left],
     widened: str = "",
 ) -> str | None:
-    """What an answer does not say: what the picks of a follow-up do not, subjects without an answer, and what was left
-    out."""
+    """What an answer does not say: what the picks of a follow-up do not, parts without an answer, and what was left out."""
     told = [widened] if widened else []
-    if open_subjects:
-        parts = [words.quoted(subjects[where].parts.what, 120) for where in open_subjects]
+    if unanswered:
+        parts = [words.quoted(aim.told, 120) for aim in unanswered]
         told.append(f"No answer was found to {words.listed(parts)}.")
     if (out := left_out(left)) is not None:
         told.append(out)
@@ -160,15 +156,15 @@ def missing(
 # ---------------------------------------------------------------- nothing settles it
 
 
-def nearest(sources: Sequence[Source], subjects: Sequence[Subject]) -> Nearest | None:
+def nearest(sources: Sequence[Source], aims: Sequence[Aim]) -> Nearest | None:
     """The line that holds the most of the question's terms by rarity, over all documents searched."""
     best: tuple[float, int, int] | None = None
     for source in sources:
         weights: dict[str, float] = {}
         lines: dict[str, Sequence[int]] = {}
-        for subject in subjects:
-            weights.update(source.trails[subject.where].terms)
-            lines.update(source.trails[subject.where].lines)
+        for aim in aims:
+            weights.update(source.trails[aim.where].terms)
+            lines.update(source.trails[aim.where].lines)
         total = sum(weights.values())
         found: dict[int, float] = {}
         looked = 0
@@ -188,8 +184,8 @@ def nearest(sources: Sequence[Source], subjects: Sequence[Subject]) -> Nearest |
     source = sources[best[1]]
     held = {
         term
-        for subject in subjects
-        for term, lines_of_term in source.trails[subject.where].lines.items()
+        for aim in aims
+        for term, lines_of_term in source.trails[aim.where].lines.items()
         if _in(lines_of_term, best[2])
     }
     return Nearest(source, best[2], tuple(sorted(held)))

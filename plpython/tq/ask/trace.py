@@ -24,7 +24,7 @@ def trace(
     return {
         "query": _query(question.doc, question.asked, question.strategy, question.model.name, elapsed_ms)
         | {
-            "plan": [msgspec.to_builtins(subject.parts) for subject in found.subjects],
+            "plan": [msgspec.to_builtins(subject.parts) for subject in found.planned.subjects],
             "held_back": held_back,
             "thread_id": begin and begin.thread,
             "turn": begin and begin.turn,
@@ -75,7 +75,8 @@ def _route(route: Route) -> dict[str, Any]:
         "ordinal": route.ordinal,
         "parent": route.parent.ordinal if route.parent else None,
         "document_id": route.source.id,
-        "subject": route.subject + 1,
+        "subject": route.aim.subject.where + 1,
+        "part": route.aim.part,
         "ended": route.ended or "went on",
     }
 

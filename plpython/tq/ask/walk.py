@@ -14,6 +14,7 @@ from tq.ask import evidence, words
 from tq.ask.caller import Caller, Ended
 from tq.ask.pieces import CHILD_CHARS, NUMBER_CHARS, Rough, best, fill, inner_groups, line_items, refine
 from tq.ask.records import (
+    Aim,
     Claim,
     Left,
     Node,
@@ -22,7 +23,6 @@ from tq.ask.records import (
     Route,
     Source,
     Start,
-    Subject,
     Trail,
     Visit,
 )
@@ -61,13 +61,13 @@ class Walk:
         self,
         database: Database,
         question: Question,
-        subjects: Sequence[Subject],
+        aims: Sequence[Aim],
         sources: Sequence[Source],
         caller: Caller,
     ) -> None:
         self._database = database
         self._question = question
-        self._subjects = subjects
+        self._aims = aims
         self._sources = sources
         self._caller = caller
         self.roots: list[Visit] = []
@@ -76,29 +76,27 @@ class Walk:
         self._dropped: dict[int, list[Node]] = {}  # by the place of their document
 
     def start(self, starts: Starts) -> None:
-        """A route from each root, one a subject; in a document that has starts, from these instead."""
+        """A route from each root, one an aim; in a document that has starts, from these instead."""
         for source in self._sources:
             begun = starts.get(source.id) or [Start(source.root, "the root")]
             budgets = share(max(self._question.strategy.routes, len(begun)), [1.0] * len(begun))
-            for subject in self._subjects:
+            for aim in self._aims:
                 for start, budget in zip(begun, budgets, strict=True):
-                    self._begin(source, subject, start, budget)
+                    self._begin(source, aim, start, budget)
 
-    def widen(self, starts: Starts, subjects: Sequence[Subject]) -> bool:
-        """A route from the root of each document that was searched from elsewhere, one for each of these subjects;
+    def widen(self, starts: Starts, aims: Sequence[Aim]) -> bool:
+        """A route from the root of each document that was searched from elsewhere, one for each of these aims;
         False where there is none."""
         before = len(self.roots)
         for source in self._sources:
             begun = {start.node.id for start in starts.get(source.id, ())}
             if begun and source.root.id not in begun:
-                for subject in subjects:
-                    self._begin(
-                        source, subject, Start(source.root, "the root"), self._question.strategy.routes
-                    )
+                for aim in aims:
+                    self._begin(source, aim, Start(source.root, "the root"), self._question.strategy.routes)
         return len(self.roots) > before
 
-    def _begin(self, source: Source, subject: Subject, start: Start, budget: int) -> None:
-        route = Route(source, subject.where, None)
+    def _begin(self, source: Source, aim: Aim, start: Start, budget: int) -> None:
+        route = Route(source, aim, None)
         self.roots += self._open(route, None, [(start.node, start.because, budget)])
 
     # ------------------------------------------------------------ opening nodes
@@ -115,7 +113,7 @@ class Walk:
         contents = asking.nodes(self._database, route.source.id, inner) if inner else {}
         visits: list[Visit] = []
         for place, (node, because, budget) in enumerate(wanted):
-            own = route if place == 0 else Route(route.source, route.subject, route)
+            own = route if place == 0 else Route(route.source, route.aim, route)
             seed = Visit(own, node, parent, because, budget, from_bullet=from_bullet)
             if node.is_leaf:
                 visits += self._open_leaf(seed)
@@ -129,7 +127,9 @@ class Walk:
         source, node = seed.route.source, seed.node
         fit, room = self._question.fit, self._room(seed)
         shown = asking.lines(self._database, source.id, node.line_start, node.line_end)
-        groups = fill(line_items(shown, room - NUMBER_CHARS), room)
+        piece = min(fit.piece_chars, room)
+        # A block is shown in pieces, each with its number: room for these is left.
+        groups = fill(line_items(shown, room - NUMBER_CHARS * (2 * room // piece + 1)), room)
         places = best(groups, MAX_PIECES, self._weigher(seed.route))
         if len(places) < len(groups):
             self.left.append(
@@ -148,7 +148,7 @@ class Walk:
             (place, items)
             for place in places
             # Cut into pieces it may take more room than as it stood.
-            for items in fill(refine(groups[place], min(fit.piece_chars, room)), room)
+            for items in fill(refine(groups[place], piece), room)
         ]
         for place, items in shown_parts:
             visit = replace(
@@ -165,7 +165,7 @@ class Walk:
 
     def _open_inner(self, seed: Visit, content: NodeContent) -> list[Visit]:
         source, node = seed.route.source, seed.node
-        trail = source.trails[seed.route.subject]
+        trail = source.trails[seed.route.aim.where]
 
         def size(child: Node, bullet: str) -> int:
             if self._question.model.computes:
@@ -238,7 +238,6 @@ class Walk:
 
     def _task(self, visit: Visit) -> Read:
         source, node, question = visit.route.source, visit.node, self._question
-        subject = self._subjects[visit.route.subject]
         above = [title for title in (*node.path, node.title) if title]
         piece, pieces = visit.piece
         if pieces > 1:
@@ -251,10 +250,10 @@ class Walk:
             is_leaf=node.is_leaf,
             items=(),
             children=(),
-            query=subject.parts,
+            query=visit.route.aim.subject.parts,
             question=question.shown,
             breadcrumb=words.short(" › ".join([source.row.name, *above]), FRAME_CHARS // 2),
-            terms=source.trails[visit.route.subject].terms,
+            terms=source.trails[visit.route.aim.where].terms,
             language=source.language,
             reasoning_rules=question.strategy.reasoning_rules,
             possible_queries=source.possible_queries if visit.parent is None else (),
@@ -264,7 +263,7 @@ class Walk:
 
     def _room(self, visit: Visit) -> int:
         """Characters for a read's items and children, beside the rules, the question and reasons of rejection."""
-        model, parts = self._question.model, self._subjects[visit.route.subject].parts
+        model, parts = self._question.model, visit.route.aim.subject.parts
         usable = int(model.input_tokens * (1 - RULES_SHARE) * model.chars_per_token)
         taken = len(self._question.shown) + len(parts.what) + len(parts.why) + len(parts.how) + FRAME_CHARS
         room = max(usable - taken, 1_000)
@@ -274,7 +273,7 @@ class Walk:
         return min(room, model.input_chars - frame)
 
     def _weigher(self, route: Route) -> Callable[[str], float]:
-        rough = Rough(route.source.trails[route.subject].terms)
+        rough = Rough(route.source.trails[route.aim.where].terms)
 
         def weigh(text: str) -> float:
             self._database.pulse()
@@ -374,7 +373,7 @@ class Walk:
         """How many of a node's routes each opened child gets: one for each of the best stretches that lies in it.
 
         The letters come strongest first; without scent the first get one each, and the rest goes round."""
-        scent = visit.route.source.trails[visit.route.subject].scent
+        scent = visit.route.source.trails[visit.route.aim.where].scent
         spots: list[tuple[float, int, str]] = []
         for place, letter in enumerate(letters):
             child = visit.children[letter]
@@ -436,18 +435,15 @@ class Walk:
             )
 
     def _answer(self, visit: Visit, task: Read, reply: ReadReply) -> None:
-        subject = self._subjects[visit.route.subject]
         if visit.node.is_leaf:
             self._end(visit.route, "answered")
-            self.claims += [evidence.from_lines(visit, subject, answer) for answer in reply.answers]
+            self.claims += [evidence.from_lines(visit, answer) for answer in reply.answers]
             return
         cited = evidence.cited_ranges(task, reply)
-        if self._question.strategy.evidence == "summary":
+        if self._may_stop(visit.route.aim):
             stored = asking.stored(self._database, evidence.wanted_lines(visit, cited))
             self._end(visit.route, "answered")
-            self.claims.append(
-                evidence.from_bullets(visit, subject, reply, cited, stored, self._question.fit)
-            )
+            self.claims.append(evidence.from_bullets(visit, reply, cited, stored, self._question.fit))
             return
         ranges = [(first, last) for _, first, last in cited]
         leaves = asking.leaves_below(self._database, visit.route.source.id, visit.node, ranges)
@@ -472,6 +468,11 @@ class Walk:
             self._end(visit.route, "no lines")
             return
         self._open(visit.route, visit, wanted, from_bullet=True)
+
+    def _may_stop(self, aim: Aim) -> bool:
+        """Whether a summary is enough for the part that is sought: for a how it never is."""
+        strategy = self._question.strategy
+        return {"what": strategy.evidence, "why": strategy.evidence_why, "how": "line"}[aim.part] == "summary"
 
     # ------------------------------------------------------------ the end
 

@@ -88,7 +88,7 @@ def merge(claims: Sequence[Claim]) -> list[Claim]:
     for claim in claims:
         gist = _gist(claim)
         for head, known in heads:
-            if head.subject == claim.subject and _same(known, gist):
+            if head.aim == claim.aim and _same(known, gist):
                 absorb(head, claim)
                 break
         else:
@@ -111,7 +111,7 @@ def rank(claims: Sequence[Claim], strategy: Strategy) -> list[Claim]:
         claim.ranking = {name: round(part, 6) for name, part in parts.items()} | {"score": round(score, 6)}
     return sorted(
         claims,
-        key=lambda claim: (-claim.ranking["score"], claim.subject, claim.citations[0].place, claim.what),
+        key=lambda claim: (-claim.ranking["score"], claim.aim.where, claim.citations[0].place, claim.what),
     )
 
 
@@ -122,13 +122,13 @@ def _source_weight(claim: Claim) -> float:
 
 
 def pairs(ranked: Sequence[Claim]) -> tuple[list[Pair], int]:
-    """Pairs of claims on one subject, the likeliest conflicts and the highest ranks first; how many are left."""
+    """Pairs of claims of one aim, the likeliest conflicts and the highest ranks first; how many are left."""
     looked = ranked[:MAX_CLAIMS]
     gists = [_gist(claim) for claim in looked]
     weighed: list[tuple[bool, int, int, int]] = []
     for second in range(len(looked)):
         for first in range(second):
-            if looked[first].subject == looked[second].subject:
+            if looked[first].aim == looked[second].aim:
                 weighed.append((not _differ(gists[first], gists[second]), first + second, first, second))
     weighed.sort()
     chosen = [(first, second) for _, _, first, second in weighed[:MAX_PAIRS]]

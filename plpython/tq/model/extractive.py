@@ -53,7 +53,7 @@ class Extractive:
         if isinstance(task, Summarise):
             return summarise(task)
         if isinstance(task, Plan):
-            return {"subjects": [_parts(s.what, s.why, s.how) for s in plan(task.question, task.language)]}
+            return planned(task)
         if isinstance(task, Compare):
             chosen = relation(
                 task.question, task.first, task.second, task.first_quote, task.second_quote, task.language
@@ -62,8 +62,16 @@ class Extractive:
         raise TypeError(f"the extractive driver knows no task {task.purpose}")
 
 
-def _parts(what: str, why: str, how: str) -> dict[str, str]:
-    return {"what": what, "why": why, "how": how}
+def planned(task: Plan) -> dict[str, Any]:
+    """Subjects and method, by rule."""
+    found = plan(task.question, task.language)
+    return {
+        "method": found.method,
+        "subjects": [
+            {"what": one.what, "why": one.why, "how": one.how, "asks": list(one.asks)}
+            for one in found.subjects
+        ],
+    }
 
 
 def mark(task: Mark) -> dict[str, Any]:

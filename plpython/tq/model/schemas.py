@@ -12,7 +12,8 @@ from typing import Any
 
 import msgspec
 
-from tq.model.tasks import COMPUTED, MAX_SUBJECTS, Mark, Plan, Read, Summarise, Task
+from tq.model.tasks import COMPUTED, Mark, Plan, Read, Summarise, Task
+from tq.text.planning import MAX_SUBJECTS
 
 Schema = dict[str, Any]
 LONGEST_LIST = (
@@ -78,6 +79,7 @@ def closed(task: Task[Any]) -> Schema:
         fields["bullets"]["items"]["properties"]["text"] = {"type": "string", "maxLength": task.max_chars}
     elif isinstance(task, Plan):
         fields["subjects"] |= {"minItems": 1, "maxItems": MAX_SUBJECTS}
+        fields["subjects"]["items"]["properties"]["asks"] |= {"minItems": 1, "maxItems": 3}
     return schema
 
 

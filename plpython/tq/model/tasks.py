@@ -15,11 +15,11 @@ import msgspec
 
 from tq.model import prompts
 from tq.text.facts import missing_facts
+from tq.text.planning import MAX_SUBJECTS, Method, Part, added
 
 Choice = Literal["ANSWER", "DESCEND", "NOT_HERE"]
 COMPUTED = frozenset({"fit", "sure", "also"})  # fields of replies that a model is not asked for
 Relation = Literal["same", "compatible", "contradicts", "unclear"]
-MAX_SUBJECTS = 8
 
 
 class Rejected(Exception):
@@ -101,12 +101,18 @@ class SummariseReply(msgspec.Struct, frozen=True):
 
 
 class SubjectReply(msgspec.Struct, frozen=True):
+    """asks: the parts that the question itself asks for."""
+
     what: str
     why: str
     how: str
+    asks: list[Part]
 
 
 class PlanReply(msgspec.Struct, frozen=True):
+    """Of a chain, each subject follows from the one before."""
+
+    method: Method
     subjects: list[SubjectReply]
 
 
@@ -270,13 +276,21 @@ class Plan(Task[PlanReply]):
     def check(self, reply: PlanReply) -> None:
         if not 1 <= len(reply.subjects) <= MAX_SUBJECTS:
             raise Rejected(f"{len(reply.subjects)} subjects where 1 to {MAX_SUBJECTS} are allowed")
+        if reply.method in ("comparison", "chain") and len(reply.subjects) < 2:
+            raise Rejected(f"a {reply.method} has at least two subjects")
         for subject in reply.subjects:
-            if not (subject.what.strip() and subject.why.strip() and subject.how.strip()):
+            parts = [subject.what.strip(), subject.why.strip(), subject.how.strip()]
+            if not all(parts):
                 raise Rejected("a subject lacks its what, why or how")
-            if max(map(len, (subject.what, subject.why, subject.how))) > self.max_chars:
+            if len({part.casefold() for part in parts}) < len(parts):
+                raise Rejected("what, why and how need a wording each")
+            if not subject.asks or len(set(subject.asks)) < len(subject.asks):
+                raise Rejected("asks names what, why or how, each at most once")
+            if max(map(len, parts)) > self.max_chars:
                 raise Rejected(f"a part is longer than {self.max_chars} characters")
-            if added := missing_facts(subject.what, self.question):
-                raise Rejected("the plan adds what was not asked: " + ", ".join(added))
+            for part in parts:
+                if foreign := added(part, self.question, self.language):
+                    raise Rejected("the plan adds what was not asked: " + ", ".join(foreign[:6]))
 
 
 @dataclass(frozen=True)

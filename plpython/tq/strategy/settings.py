@@ -23,6 +23,7 @@ class Strategy:
     routes: int
     rereads: int
     evidence: str
+    evidence_why: str
     reasoning_rules: str
     weight_evidence: float
     weight_agreement: float

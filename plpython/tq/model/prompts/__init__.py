@@ -14,6 +14,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tq.text.planning import FRAME, MAX_SUBJECTS
+
 if TYPE_CHECKING:
     from tq.model.tasks import Child, Compare, Item, Line, Mark, Plan, Read, Summarise
 
@@ -112,15 +114,20 @@ def summarise(task: Summarise) -> tuple[str, str]:
 
 
 def plan(task: Plan) -> tuple[str, str]:
-    from tq.model.tasks import MAX_SUBJECTS
-
     return (
-        fill(
-            "plan.system",
-            {"most": MAX_SUBJECTS, "chars": task.max_chars, "queries": _listed(task.possible_queries)},
-        ),
+        _plan_rules(task.max_chars, _listed(task.possible_queries)),
         fill("plan.user", {"question": f"  {plain(task.question)}", "again": _again(task.rejected)}),
     )
+
+
+def _plan_rules(most: int, queries: str) -> str:
+    values = {"most": MAX_SUBJECTS, "frame": ", ".join(sorted(FRAME)), "chars": most, "queries": queries}
+    return fill("plan.system", values)
+
+
+def plan_chars() -> int:
+    """Characters of the planner's rules, beside the possible queries."""
+    return len(_plan_rules(0, "")) + RULES_FRAME
 
 
 def read(task: Read) -> tuple[str, str]:
