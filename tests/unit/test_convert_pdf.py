@@ -124,7 +124,11 @@ def test_table_rows_stay_together() -> None:
                 page.insert_text((72 + c * 150, 120 + r * 20), cell, fontsize=10)
 
     result = convert(pdf(draw), "a.pdf")
-    assert result.texts[1:] == ["  ".join(row) for row in cells]
+    assert result.texts[1:] == [
+        "Service | Fee | Notice",
+        "Service: Check-up | Fee: 24.50 | Notice: 48 hours",
+        "Service: X-ray | Fee: 1,250.00 | Notice: 2 weeks",
+    ]
     assert result.kinds == ["text", "table", "table", "table"]
 
 

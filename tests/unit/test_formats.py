@@ -7,6 +7,7 @@ from __future__ import annotations
 import csv
 import os
 import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -95,11 +96,13 @@ def test_no_digit_is_lost(name: str) -> None:
     result = convert(data, name)
     with pymupdf.open(stream=data, filetype="pdf") as document:
         for number, page in enumerate(document, start=1):
-            plain = sorted(c for c in page.get_text() if c.isdigit())
+            plain = Counter(c for c in page.get_text() if c.isdigit())
             rows = [row for row in result.rows if row[1] == number]
-            ours = sorted(c for row in rows for c in row[0] + row[4].get("printed_line", "") if c.isdigit())
+            ours = Counter(c for row in rows for c in row[0] + row[4].get("printed_line", "") if c.isdigit())
             if name == "pdf_line_numbered_transcript_scotus.pdf":
                 # Printed line numbers of lines without text have no line of ours to stand with.
-                assert len(plain) - len(ours) == 2 * 7
+                assert (plain - ours).total() == 2 * 7
                 continue
-            assert ours == plain
+            assert not plain - ours
+            # Only the rows of a table say more than the page does: their columns' names.
+            assert not ours - plain or any(row[2] == "table" for row in rows)

@@ -100,7 +100,7 @@ def arguments(argv: list[str]) -> tuple[Job, int]:
         option = rest.pop(0)
         key, equals, value = option.partition("=")
         if key not in (
-            "--name", "--media-type", "--memory-mb", "--cpu-seconds", "--page-seconds", "--attachments"
+            "--name", "--media-type", "--memory-mb", "--cpu-seconds", "--page-seconds", "--attachments", "--tables"
         ):  # fmt: skip
             usage(f"unknown argument {option!r}")
         if not equals:
@@ -118,12 +118,21 @@ def arguments(argv: list[str]) -> tuple[Job, int]:
         numbers.append(int(text))
     if values.get("--attachments", "no") not in ("yes", "no"):
         usage("--attachments must be yes or no")
-    wanted = values.get("--attachments") == "yes"
-    from tq_loader.convert.protocol import Job
+    tables = values.get("--tables", "auto")
+    from tq_loader.convert.protocol import TABLES, Job
 
+    if tables not in TABLES:
+        usage(f"--tables must be one of {', '.join(TABLES)}")
     memory_mb, cpu_seconds, page_seconds = numbers
-    media_type = values.get("--media-type") or None
-    return Job(values["--name"], media_type, memory_mb, wanted, page_seconds), cpu_seconds
+    job = Job(
+        values["--name"],
+        values.get("--media-type") or None,
+        memory_mb,
+        attachments=values.get("--attachments") == "yes",
+        tables=tables,
+        page_seconds=page_seconds,
+    )
+    return job, cpu_seconds
 
 
 def usage(problem: str) -> NoReturn:
@@ -131,7 +140,7 @@ def usage(problem: str) -> NoReturn:
         f"{PROG}: {problem}\n"
         f"usage: python -I -m {PROG} --name NAME "
         "[--media-type TYPE] [--memory-mb 1024] [--cpu-seconds 0] [--page-seconds 0] "
-        "[--attachments no] < FILE",
+        "[--attachments no] [--tables auto] < FILE",
         file=sys.stderr,
     )
     raise SystemExit(2)

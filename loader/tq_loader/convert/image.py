@@ -13,7 +13,8 @@ import pymupdf as untyped
 
 from tq_loader.convert import ocr
 from tq_loader.convert.detect import Found
-from tq_loader.convert.layout import CELL_SEPARATOR
+from tq_loader.convert.page import Page, mark_margins, picture_page
+from tq_loader.convert.paged import PageReader, write_pages
 from tq_loader.convert.protocol import MALFORMED, TOO_LARGE, UNSUPPORTED, ConvertError, Job, Writer, count_of
 
 pymupdf: Any = untyped
@@ -52,9 +53,9 @@ def convert(data: bytes | bytearray, job: Job, found: Found, out: Writer) -> Non
         raise damaged("there is no picture in it")
     out.document(found.media_type, None)
     ocr.patience.page_seconds, ocr.patience.tell = job.page_seconds, out.pictured
-    failed: list[str] = []
-    for index in range(min(count, MAX_PAGES)):
-        read_one(pages, index, failed, out)
+    failed = write_pages(
+        PageReader(min(count, MAX_PAGES), lambda index: read_one(pages, index, job.tables)), out
+    )
     if not out.lines:
         raise ConvertError(
             UNSUPPORTED,
@@ -64,34 +65,17 @@ def convert(data: bytes | bytearray, job: Job, found: Found, out: Writer) -> Non
         )
 
 
-def read_one(pages: Any, index: int, failed: list[str], out: Writer) -> None:
-    number = index + 1
+def read_one(pages: Any, index: int, strategy: str) -> Page:
     try:
-        reading = ocr.read_page(pages.load_page(index))
+        page = pages.load_page(index)
+        read = picture_page(index + 1, float(page.rect.height), ocr.read_page(page), strategy)
     except (RuntimeError, ValueError, pymupdf.mupdf.FzErrorBase) as error:
-        reading = ocr.Reading(
-            notes=[("unreadable_page", f"the page could not be decoded: {str(error)[:200]}")]
-        )
-    first = out.lines + 1
-    uncertain = 0
-    for row, sure in zip(reading.rows, reading.confidence, strict=True):
-        cells = row.cells()
-        if not cells:
-            continue
-        uncertain += ocr.RUBBISH <= sure < ocr.LOW
-        kind = "furniture" if row.hidden else "table" if len(cells) > 1 else "text"
-        box = [round(v, 1) for v in row.source()]
-        out.line(
-            CELL_SEPARATOR.join(cells), page=number, kind=kind, locator={"bbox": box, "confidence": sure}
-        )
-    span = (first, out.lines) if out.lines >= first else (None, None)
-    if span[0] is None and not reading.notes:
-        reading.notes.append(("page_without_text", "no text was found in the picture"))
-    if uncertain:
-        reading.notes.append(ocr.uncertainty(uncertain))
-    for kind, detail in reading.notes:
-        failed.append(detail)
-        out.omission(kind, f"page {number:,}: {detail}", line_start=span[0], line_end=span[1], page=number)
+        note = ("unreadable_page", f"the page could not be decoded: {str(error)[:200]}")
+        return Page(index + 1, 0.0, notes=[note])
+    if not read.rows and not read.notes:
+        read.notes = [("page_without_text", "no text was found in the picture")]
+    mark_margins(read)
+    return read
 
 
 def too_large(detail: str) -> ConvertError:

@@ -30,7 +30,8 @@ _WIDE = re.compile("[\u1100-\u11ff\u2e80-\ua4cf\uac00-\ud7af\uf900-\ufaff\uff00-
 @dataclass(slots=True, frozen=True)
 class Fragment:
     """A stretch of text on one baseline. ``box`` is where it stands for reading, ``source`` where it is in
-    the file.
+    the file; ``run``: the fragments that it was joined from; ``block``: it stands for more than a line and shares a
+    row with nothing.
     """
 
     text: str
@@ -39,6 +40,8 @@ class Fragment:
     size: float
     bold: bool = False
     hidden: bool = False
+    run: tuple[Fragment, ...] = ()
+    block: bool = False
 
 
 @dataclass(slots=True)
@@ -62,24 +65,23 @@ class Row:
     def hidden(self) -> bool:
         return all(part.hidden for part in self.parts)
 
-    def cells(self) -> list[str]:
-        """The texts of the row, split where the gap is too wide for a space between words."""
-        cells: list[str] = []
-        last: Fragment | None = None
-        for part in self.parts:
-            if last is None:
-                cells.append(part.text)
+    def pieces(self) -> list[list[Fragment]]:
+        """The fragments of the row, parted where the gap is too wide for a space between words."""
+        pieces = [[self.parts[0]]]
+        for last, part in itertools.pairwise(self.parts):
+            if part.box[0] - last.box[2] > CELL_GAP * max(1.0, min(part.size, last.size)):
+                pieces.append([part])
             else:
-                em = max(1.0, min(part.size, last.size))
-                gap = part.box[0] - last.box[2]
-                if gap > CELL_GAP * em:
-                    cells.append(part.text)
-                elif gap > WORD_GAP * em and not cells[-1][-1:].isspace() and not part.text[:1].isspace():
-                    cells[-1] += " " + part.text
-                else:
-                    cells[-1] += part.text
-            last = part
-        return [cell for cell in (c.strip() for c in cells) if cell]
+                pieces[-1].append(part)
+        return pieces
+
+    def cells(self) -> list[str]:
+        """The texts of the pieces; those without any are left out."""
+        return [cell for cell in (text_of(piece).strip() for piece in self.pieces()) if cell]
+
+    @property
+    def block(self) -> bool:
+        return self.parts[0].block if self.parts else False
 
     def source(self) -> Box:
         return union([part.source for part in self.parts])
@@ -108,13 +110,19 @@ def reading_order(fragments: list[Fragment], hints: list[float] | None = None) -
         return []
     hints = hints if hints is not None else []
     em = median(f.size for f in fragments) or 10.0
-    return _order(_joined(fragments, em), em, hints, 0)
+    across = rows_of(fragments)
+    for row in across:
+        row.parts = _joined(row.parts, em)
+    found = _columns([part for row in across for part in row.parts], em, hints)
+    return across if found is None else _banded(found, em, hints, 0)
 
 
 def _order(frags: list[Fragment], em: float, hints: list[float], depth: int) -> list[Row]:
-    found = _columns(frags, em, hints) if depth < 12 and len(frags) >= 6 else None
-    if found is None:
-        return _rows(frags)
+    found = _columns(frags, em, hints) if depth < 12 else None
+    return rows_of(frags) if found is None else _banded(found, em, hints, depth)
+
+
+def _banded(found: Bands, em: float, hints: list[float], depth: int) -> list[Row]:
     rows: list[Row] = []
     for left, right in found:
         if right is None:
@@ -134,6 +142,8 @@ def _columns(frags: list[Fragment], em: float, hints: list[float]) -> Bands | No
     """The best vertical division of a region: bands from top to bottom, each whole or as (left, right); or
     None.
     """
+    if len(frags) < 6:
+        return None
     edge = min(f.box[0] for f in frags)
     best: tuple[int, float, Bands] | None = None
     for column in _candidates(frags, edge + MIN_COLUMN_EM * em, em, hints):
@@ -212,7 +222,7 @@ def _prose(side: list[Fragment], em: float) -> bool:
     if chars < 18 * len(side):
         return False
     width = max(f.box[2] for f in side) - min(f.box[0] for f in side)
-    rows = _rows(side)
+    rows = rows_of(side)
     fill = median(sum(p.box[2] - p.box[0] for p in row.parts) for row in rows) / max(width, 1.0)
     if fill < 0.5:
         return False
@@ -221,48 +231,58 @@ def _prose(side: list[Fragment], em: float) -> bool:
     return not steps or median(steps) < 2.2 * em
 
 
-def _joined(frags: list[Fragment], em: float) -> list[Fragment]:
-    """Fragments of one line that a change of font or a formula cut apart, joined: columns are judged by
-    lines.
-    """
+def _joined(parts: list[Fragment], em: float) -> list[Fragment]:
+    """Fragments of one line that a change of font or a formula cut apart, joined: columns are judged by lines."""
+    if len(parts) == 1:
+        return parts
     out: list[Fragment] = []
-    for row in _rows(frags):
-        run: list[Fragment] = []
-        for part in row.parts:
-            if run and part.box[0] - run[-1].box[2] > JOIN_GAP * em:
-                out.append(_merge(run))
-                run = []
-            run.append(part)
-        out.append(_merge(run))
+    run: list[Fragment] = []
+    for part in parts:
+        if run and part.box[0] - run[-1].box[2] > JOIN_GAP * em:
+            out.append(_merge(run))
+            run = []
+        run.append(part)
+    out.append(_merge(run))
     return out
 
 
-def _merge(run: list[Fragment]) -> Fragment:
-    if len(run) == 1:
-        return run[0]
+def text_of(run: Sequence[Fragment]) -> str:
+    """The text of neighbours on one line, with a space where there is a gap."""
     text = run[0].text
     for last, part in itertools.pairwise(run):
         gap = part.box[0] - last.box[2]
         space = gap > WORD_GAP * max(1.0, min(part.size, last.size))
         text += (" " if space and not text[-1:].isspace() and not part.text[:1].isspace() else "") + part.text
+    return text
+
+
+def _merge(run: list[Fragment]) -> Fragment:
+    if len(run) == 1:
+        return run[0]
     main = max(run, key=lambda f: len(f.text))
     return Fragment(
-        text,
+        text_of(run),
         union([f.box for f in run]),
         union([f.source for f in run]),
         main.size,
         all(f.bold for f in run),
         all(f.hidden for f in run),
+        tuple(run),
     )
 
 
-def _rows(frags: list[Fragment]) -> list[Row]:
+def rows_of(frags: list[Fragment]) -> list[Row]:
     """Fragments that share a baseline band, as rows from top to bottom, each from left to right."""
+    if len(frags) == 1:
+        return [Row([frags[0]], frags[0].box)]
     rows: list[Row] = []
+    blocks = any(f.block for f in frags)
     for f in sorted(frags, key=lambda f: ((f.box[1] + f.box[3]) / 2, f.box[0])):
         top, bottom = f.box[1], f.box[3]
         height = max(bottom - top, 0.1)
         for row in rows[:-4:-1]:
+            if blocks and (f.block or row.block):
+                continue
             other = max(row.box[3] - row.box[1], 0.1)
             overlap = min(bottom, row.box[3]) - max(top, row.box[1])
             # A drop cap is as high as several lines: it shares a row only with what is about its height.

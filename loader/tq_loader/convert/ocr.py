@@ -22,7 +22,8 @@ from typing import Any, Final
 
 import pymupdf as untyped
 
-from tq_loader.convert.layout import Box, Fragment, Row, reading_order, union
+from tq_loader.convert.grid import Drawn
+from tq_loader.convert.layout import Box, Fragment, union
 from tq_loader.convert.protocol import UNSUPPORTED, ConvertError, count_of
 
 # The library has no types that a strict checker takes.
@@ -99,10 +100,14 @@ class Word:
 
 @dataclass(slots=True)
 class Reading:
-    """A page that was read: its rows in reading order, each with its confidence from 0 to 100."""
+    """A page that was read, turned upright and its skew taken out: its text, and the lines that are drawn on it.
 
-    rows: list[Row] = field(default_factory=list)
-    confidence: list[float] = field(default_factory=list)
+    ``sure``: confidence from 0 to 100 by the id of each word, which is in the ``run`` of its fragment.
+    """
+
+    fragments: list[Fragment] = field(default_factory=list)
+    sure: dict[int, float] = field(default_factory=dict)
+    drawn: list[Drawn] = field(default_factory=list)
     notes: list[tuple[str, str]] = field(default_factory=list)
 
 
@@ -174,6 +179,8 @@ def _read_picture(page: Any) -> Reading:
     except (RuntimeError, ValueError, pymupdf.mupdf.FzErrorBase) as error:
         return Reading(notes=[("unreadable_page", f"the page could not be drawn: {str(error)[:200]}")])
     lost = 0
+    turn = 0
+    rules: list[Box] = []
     with_osd = _has_osd()
     chosen = _languages_for(picture)
     try:
@@ -182,13 +189,14 @@ def _read_picture(page: Any) -> Reading:
         if picture.ruled:
             upright = picture if turn == 0 else _Picture.of(page, dpi, turn)
             words, lost = _with_lonely(words, upright.read("6", chosen))
+            rules = picture.rules
     except subprocess.TimeoutExpired:
         return Reading(notes=[("unreadable_page", f"reading the picture took more than {SECONDS} s")])
     except OSError as error:
         return Reading(notes=[("unreadable_page", f"Tesseract could not be run: {error}")])
     except _Failed as error:
         return Reading(notes=[("unreadable_page", f"Tesseract could not read the picture: {error}")])
-    reading = _arranged(words, turn)
+    reading = _upright(words, rules, turn)
     if lost:
         reading.notes.append(
             ("low_confidence", f"{count_of(lost, 'mark')} in a table could not be read reliably and left out")
@@ -222,12 +230,26 @@ def out_of_time() -> bool:
     return seconds != resource.RLIM_INFINITY and time.monotonic() - _START > SHARE * seconds
 
 
-def uncertainty(lines: int) -> tuple[str, str]:
-    """The note that some lines of a page were read with little confidence."""
-    return (
-        "low_confidence",
-        f"{count_of(lines, 'line')} read with a confidence below {LOW} of 100; letters or digits may be wrong",
-    )
+def doubts(low: int, uncertain: int) -> list[tuple[str, str]]:
+    """The notes on lines that could not be read reliably, and on those that were read with little confidence."""
+    notes: list[tuple[str, str]] = []
+    if low:
+        notes.append(
+            (
+                "low_confidence",
+                f"{count_of(low, 'line')} could not be read reliably (confidence below {RUBBISH} of 100); "
+                "marked as furniture",
+            )
+        )
+    if uncertain:
+        notes.append(
+            (
+                "low_confidence",
+                f"{count_of(uncertain, 'line')} read with a confidence below {LOW} of 100; letters or digits may be "
+                "wrong",
+            )
+        )
+    return notes
 
 
 def resolution(page: Any) -> float:
@@ -257,12 +279,13 @@ class _Failed(Exception):
 class _Picture:
     """A drawn page and the way from its pixels back to the page."""
 
-    def __init__(self, data: bytes, size: tuple[int, int], dpi: float, back: Any, ruled: bool) -> None:
+    def __init__(self, data: bytes, size: tuple[int, int], dpi: float, back: Any, rules: list[Box]) -> None:
         self.data = data
         self.size = size
         self.dpi = dpi
         self.back = back
-        self.ruled = ruled
+        self.rules = rules  # in pixels; of ruled tables only
+        self.ruled = bool(rules)
 
     @classmethod
     def of(cls, page: Any, dpi: float, turn: int) -> _Picture:
@@ -272,15 +295,15 @@ class _Picture:
         back = pymupdf.Matrix(1, 0, 0, 1, pixels.x, pixels.y) * ~matrix * page.derotation_matrix
         size = (pixels.width, pixels.height)
         data, across, down = without_rules(bytes(pixels.samples), size, pixels.stride, int(0.6 * dpi))
-        ruled = across >= 3 and down >= 3
-        if ruled:
+        rules = across + down if len(across) >= 3 and len(down) >= 3 else []
+        if rules:
             # Shaded headers, too: what is not dark is paper.
             data = data.translate(_BLACK_AND_WHITE)
         else:
             data = bytes(pixels.samples)
         if pixels.stride != size[0]:
             data = b"".join(data[y * pixels.stride : y * pixels.stride + size[0]] for y in range(size[1]))
-        return cls(data, size, dpi, back, ruled)
+        return cls(data, size, dpi, back, rules)
 
     def read(self, mode: str, languages_used: str) -> list[Word]:
         table = self._run(mode, languages_used, "tsv")
@@ -337,8 +360,10 @@ _BLACK_AND_WHITE: Final = bytes(0 if b < 130 else 255 for b in range(256))
 _DARK: Final = bytes(1 if b < 150 else 0 for b in range(256))
 
 
-def without_rules(data: bytes, size: tuple[int, int], stride: int, least: int) -> tuple[bytes, int, int]:
-    """(the grey picture without straight dark lines of at least that length, how many across, how many down).
+def without_rules(
+    data: bytes, size: tuple[int, int], stride: int, least: int
+) -> tuple[bytes, list[Box], list[Box]]:
+    """(the grey picture without straight dark lines of at least that length, those across, those down).
 
     Only thin ones are lines: the dark edge of a photograph stays what it is.
     """
@@ -347,19 +372,37 @@ def without_rules(data: bytes, size: tuple[int, int], stride: int, least: int) -
     clean = bytearray(data)
     run = b"\x01" * max(2, least)
     thick = max(4, least // 12)
-    across = _thin([y for y in range(height) if run in dark[y * stride : y * stride + width]], thick)
-    if len(across) < 3:
-        return data, len(across), 0
-    down = _thin([x for x in range(width) if run in dark[x : stride * height : stride]], thick)
-    for first, last in across:
+    rows = _thin([y for y in range(height) if run in dark[y * stride : y * stride + width]], thick)
+    across: list[Box] = []
+    down: list[Box] = []
+    if len(rows) < 3:
+        return data, across, down
+    for first, last in rows:
+        seen: list[tuple[int, int]] = []
         for y in range(first, last + 1):
             for start, end in _runs(dark[y * stride : y * stride + width], run):
                 clean[y * stride + start : y * stride + end] = b"\xff" * (end - start)
-    for first, last in down:
+                seen.append((start, end))
+        across += [(start, first, end, last + 1) for start, end in _joined(seen)]
+    for first, last in _thin([x for x in range(width) if run in dark[x : stride * height : stride]], thick):
+        seen = []
         for x in range(first, last + 1):
             for start, end in _runs(dark[x : stride * height : stride], run):
                 clean[x + start * stride : x + (end - 1) * stride + 1 : stride] = b"\xff" * (end - start)
-    return bytes(clean), len(across), len(down)
+                seen.append((start, end))
+        down += [(first, start, last + 1, end) for start, end in _joined(seen)]
+    return bytes(clean), across, down
+
+
+def _joined(runs: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Runs of neighbouring rows of pixels that overlap, as one."""
+    found: list[tuple[int, int]] = []
+    for start, end in sorted(runs):
+        if found and start <= found[-1][1]:
+            found[-1] = (found[-1][0], max(end, found[-1][1]))
+        else:
+            found.append((start, end))
+    return found
 
 
 def _runs(pixels: bytes, run: bytes) -> Iterator[tuple[int, int]]:
@@ -473,42 +516,28 @@ def turned(box: Box, turn: int) -> Box:
     return box
 
 
-def _arranged(words: list[Word], turn: int) -> Reading:
-    """Words as rows in reading order, the page turned upright and its skew taken out for that."""
+def _upright(words: list[Word], rules: list[Box], turn: int) -> Reading:
+    """Words as fragments of lines, the page turned upright and its skew taken out."""
+    reading = Reading()
     if not words:
-        return Reading()
+        return reading
     scale = _points_per_pixel(words)
     frame = {id(word): _scaled(turned(word.pixels, turn), scale) for word in words}
     lines = _lines(words)
     slope = _slope(lines, frame)
     heights = [_height(line, frame) for line in lines]
     usual = median(heights)
-    fragments: list[Fragment] = []
     for line, height in zip(lines, heights, strict=True):
         size = usual if abs(height - usual) < 0.7 * usual else height
-        size = round(size * 2.6) / 2
+        size = max(1.0, round(size * 2.6) / 2)
         for part in _split(line, frame, size):
             boxes = [_unskewed(frame[id(word)], slope) for word in part]
+            run = tuple(Fragment(w.text + " ", box, w.box, size) for w, box in zip(part, boxes, strict=True))
             text = " ".join(word.text for word in part)
-            fragments.append(Fragment(text, union(boxes), union([word.box for word in part]), max(1.0, size)))
-    reading = Reading()
-    for row in reading_order(fragments):
-        within = [word for word in words if any(_inside(word.box, part.source) for part in row.parts)]
-        letters = sum(len(word.text) for word in within)
-        sure = sum(word.confidence * len(word.text) for word in within) / letters if letters else 0.0
-        if sure < RUBBISH:
-            row.parts = [Fragment(p.text, p.box, p.source, p.size, p.bold, True) for p in row.parts]
-        reading.rows.append(row)
-        reading.confidence.append(round(sure, 1))
-    low = sum(sure < RUBBISH for sure in reading.confidence)
-    if low:
-        reading.notes.append(
-            (
-                "low_confidence",
-                f"{count_of(low, 'line')} could not be read reliably (confidence below {RUBBISH} of 100); "
-                "marked as furniture",
-            )
-        )
+            source = union([word.box for word in part])
+            reading.fragments.append(Fragment(text, union(boxes), source, size, run=run))
+            reading.sure.update((id(mark), word.confidence) for mark, word in zip(run, part, strict=True))
+    reading.drawn = [Drawn(_unskewed(_scaled(turned(rule, turn), scale), slope), True) for rule in rules]
     return reading
 
 
@@ -554,8 +583,3 @@ def _split(line: list[Word], frame: dict[int, Box], size: float) -> list[list[Wo
             parts.append([])
         parts[-1].append(word)
     return parts
-
-
-def _inside(box: Box, outer: Box) -> bool:
-    x, y = _middle(box, 0), _middle(box, 1)
-    return outer[0] <= x <= outer[2] and outer[1] <= y <= outer[3]

@@ -10,15 +10,18 @@ import itertools
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import replace
+from functools import cache
 from typing import Any, Final
 
 import pymupdf as untyped
 
 from tq_loader.convert import ocr
 from tq_loader.convert.detect import Found
-from tq_loader.convert.layout import CELL_SEPARATOR, Box, Fragment, Row, reading_order
+from tq_loader.convert.grid import Drawn
+from tq_loader.convert.layout import Box, Fragment, Row
+from tq_loader.convert.page import Page, arrange, mark_margins, picture_page, words_of
+from tq_loader.convert.paged import PageReader, write_pages
 from tq_loader.convert.protocol import (
     MALFORMED,
     PASSWORD,
@@ -36,13 +39,13 @@ pymupdf: Any = untyped
 
 MAX_PAGES: Final = 100_000
 MAX_EMBEDDED: Final = 100_000_000  # bytes of an embedded file, unpacked
-SAMPLE_PAGES: Final = 24  # looked at first, for the body's font size
-AHEAD: Final = 4  # pages known before and after the one written, to see what repeats
+MAX_DRAWING: Final = 4_000_000  # bytes of a page's content, compressed
+ODD_LETTERS: Final = 5  # of a page: fewer that differ from its plain text are no loss
+ODD_SHARE: Final = 0.01
+VECTOR: Final = 3  # type of a block that is something drawn
 # Ligatures are spelled out (a question has "fi", never U+FB01); glyphs without a Unicode value stay
 # recognisable.
 FLAGS: Final = pymupdf.TEXT_PRESERVE_WHITESPACE | pymupdf.TEXT_MEDIABOX_CLIP
-# Says which letters are bold by being drawn twice; takes ten times as long, so only where there is a sign.
-STYLES: Final = FLAGS | pymupdf.TEXT_COLLECT_STYLES
 
 # Bits of a span: the font is bold; made bold by drawing twice; filled or stroked, that is, visible; not in
 # the file.
@@ -54,26 +57,6 @@ SYNTHETIC: Final = 512
 _CONTROLS = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f]")
 _UNMAPPED = re.compile("[\ufffd\ue000-\uf8ff\U000f0000-\U0010fffd]")
 _WORD = re.compile(r"[^\W\d_]{3}")
-_TWO_LETTERS = re.compile(r"[^\W\d_].*?[^\W\d_]")
-_DIGITS = re.compile(r"\d+")
-_ROMAN = re.compile(r"^[ivxlc]+$", re.I)
-_PAGE_NUMBER = re.compile(r"^[-–—\s]*(page\s+)?#(\s*(/|of|von|de|sur)\s*#)?[-–—\s.]*$", re.I)
-
-
-@dataclass(slots=True)
-class Page:
-    """One page, read. ``height`` in points as a person sees it; ``notes``: omissions as (kind, detail)."""
-
-    number: int
-    height: float
-    rows: list[Row]
-    texts: list[str]
-    cells: list[int]
-    side: set[int] = field(default_factory=set)  # rows that run in another direction than the page's text
-    printed: dict[int, str] = field(default_factory=dict)  # line numbers printed in the margin
-    notes: list[tuple[str, str]] = field(default_factory=list)
-    confidence: dict[int, float] = field(default_factory=dict)  # of rows that were read from a picture, 0 to 100
-    keys: dict[int, tuple[str, float]] = field(default_factory=dict)  # rows in the margins: (pattern, height)
 
 
 def convert(data: bytes | bytearray, job: Job, found: Found, out: Writer) -> None:
@@ -85,9 +68,9 @@ def convert(data: bytes | bytearray, job: Job, found: Found, out: Writer) -> Non
         out.document("application/pdf", clean_title((doc.metadata or {}).get("title")))
         ocr.patience.page_seconds, ocr.patience.tell = job.page_seconds, out.pictured
         say_attachments(doc, job, out)
-        pages = PageReader(doc)
-        styles = Styles.of(pages.sample())
-        notes = write_pages(pages, styles, out)
+        hints: list[float] = []
+        pages = PageReader(page_count(doc), lambda index: page_of(doc, index, hints, job.tables))
+        notes = write_pages(pages, out)
         if not out.lines:
             raise no_text(pages.count, notes)
         if doc.is_repaired:
@@ -213,130 +196,191 @@ def say_attachments(doc: Any, job: Job, out: Writer) -> None:
         )
 
 
-class PageReader:
-    """Reads pages, each once, the sampled ones first."""
-
-    def __init__(self, doc: Any) -> None:
-        self.doc = doc
-        self.count = page_count(doc)
-        self._kept: dict[int, Page] = {}
-        self._hints: list[float] = []
-
-    def sample(self) -> list[Page]:
-        """Pages spread over the document, kept until they are written."""
-        step = max(1, self.count // SAMPLE_PAGES)
-        for i in range(0, self.count, step):
-            if len(self._kept) < SAMPLE_PAGES:
-                self._kept[i] = self._read(i)
-        return list(self._kept.values())
-
-    def pages(self) -> Iterator[Page]:
-        for i in range(self.count):
-            yield self._kept.pop(i) if i in self._kept else self._read(i)
-            if i % 50 == 49:
-                pymupdf.TOOLS.store_shrink(100)
-
-    def _read(self, index: int) -> Page:
-        try:
-            return read_page(self.doc, index, self._hints)
-        except pymupdf.mupdf.FzErrorBase as error:
-            mapped = native_error(error)
-            if mapped.code == TOO_LARGE:
-                raise mapped from error
-            problem: Exception = error
-        except (RuntimeError, ValueError, pymupdf.FileDataError) as error:
-            problem = error
-        return Page(
-            index + 1,
-            0.0,
-            [],
-            [],
-            [],
-            notes=[("unreadable_page", f"the page could not be read: {str(problem)[:200]}")],
-        )
+def page_of(doc: Any, index: int, hints: list[float], strategy: str) -> Page:
+    """One page; a page that cannot be read is empty and says why."""
+    if index % 50 == 49:
+        pymupdf.TOOLS.store_shrink(100)
+    try:
+        return read_page(doc, index, hints, strategy)
+    except pymupdf.mupdf.FzErrorBase as error:
+        mapped = native_error(error)
+        if mapped.code == TOO_LARGE:
+            raise mapped from error
+        problem: Exception = error
+    except (RuntimeError, ValueError, pymupdf.FileDataError) as error:
+        problem = error
+    note = ("unreadable_page", f"the page could not be read: {str(problem)[:200]}")
+    return Page(index + 1, 0.0, notes=[note])
 
 
-def read_page(doc: Any, index: int, hints: list[float]) -> Page:
-    """Rows of one page in reading order, and what on it was not read."""
+def read_page(doc: Any, index: int, hints: list[float], strategy: str = "auto") -> Page:
+    """Rows of one page in reading order, and what on it was not read. ``strategy``: how tables are looked for."""
     page = doc.load_page(index)
     matrix = page.rotation_matrix if page.rotation else None
-    content = page.get_text("dict", flags=FLAGS)
+    flags = FLAGS if strategy == "none" or _is_drawing(page) else FLAGS | pymupdf.TEXT_COLLECT_VECTORS
+    textpage = page.get_textpage(flags=flags)
+    content = textpage.extractDICT()
     if any(_letters_apart(line["spans"]) for block in content["blocks"] for line in block.get("lines", ())):
-        content = page.get_text("dict", flags=STYLES)
+        textpage = page.get_textpage(flags=flags | pymupdf.TEXT_COLLECT_STYLES)
+        content = textpage.extractDICT()
     groups: dict[int, list[Fragment]] = {}
+    drawn: list[Drawn] = []
+    words = PageWords(textpage, matrix)
     unmapped = 0
-    drawn = 0
+    letters = 0
+    texts = -1  # blocks of text so far
     for block in content["blocks"]:
-        for line in block.get("lines", ()):
-            drawn += sum(len(span["text"].strip()) for span in line["spans"])
+        if block["type"] == VECTOR:
+            if block["isrect"]:
+                drawn.append(Drawn(block["bbox"], block["stroked"]))
+            continue
+        texts += 1
+        for n, line in enumerate(block.get("lines", ())):
+            letters += sum(len(span["text"].strip()) for span in line["spans"])
             fragment, turn, lost = read_line(line, matrix)
             unmapped += lost
             if fragment is not None:
                 groups.setdefault(turn, []).append(fragment)
-    seen = Page(index + 1, float(page.rect.height), [], [], [])
+                words.places[id(fragment)] = (texts, n, turn)
+    seen = Page(index + 1, float(page.rect.height))
     hidden = sum(f.hidden for g in groups.values() for f in g)
     total = sum(len(g) for g in groups.values())
+    all_hidden = total > 0 and hidden == total
+    if all_hidden:
+        # An OCR layer behind a picture of the page: its text is the page's text.
+        for turn, fragments in groups.items():
+            groups[turn] = [words.again(f, replace(f, hidden=False)) for f in fragments]
     # The direction of most text is the page's own; what is turned differently (margins, stamps) follows it.
     for nth, turn in enumerate(sorted(groups, key=lambda t: -sum(len(f.text) for f in groups[t]))):
-        rows = reading_order(groups[turn], hints if turn == 0 else None)
-        numbers = margin_numbers(rows) if nth == 0 else {}
-        for at, row in enumerate(rows):
-            if at in numbers:
-                row.parts = row.parts[1:]
-            cells = row.cells()
-            if cells:
-                if at in numbers:
-                    seen.printed[len(seen.rows)] = numbers[at]
-                if nth:
-                    seen.side.add(len(seen.rows))
-                seen.rows.append(row)
-                seen.texts.append(CELL_SEPARATOR.join(cells))
-                seen.cells.append(len(cells))
-    note_garbage(doc, page, seen, unmapped, drawn)
-    if not seen.rows or unmapped > 0.5 * drawn:
-        read_picture(page, seen)
+        before = len(seen.rows)
+        arrange(
+            seen,
+            groups[turn],
+            [Drawn(_framed(box, matrix, turn), stroked) for box, stroked in drawn],
+            strategy,
+            words,
+            hints if turn == 0 else None,
+            margin_numbers if nth == 0 else None,
+        )
+        if nth:
+            seen.side.update(range(before, len(seen.rows)))
+    note_garbage(doc, page, seen, unmapped, letters)
+    if not seen.rows or unmapped > 0.5 * letters:
+        seen = read_picture(page, seen, strategy)
     if not seen.confidence:
-        note_images(page, seen, all_hidden=total > 0 and hidden == total)
-    if hidden and hidden < total:
+        compare(textpage.extractText(), seen, unmapped)
+        note_images(page, seen, all_hidden=all_hidden)
+    if hidden and not all_hidden:
         seen.notes.append(
             (
                 "invisible_text",
                 f"{count_of(hidden, 'piece')} of text cannot be seen on the page; marked as furniture",
             )
         )
-    elif hidden and not seen.confidence:
-        # An OCR layer behind a picture of the page: its text is the page's text.
-        for row in seen.rows:
-            row.parts = [_shown(part) for part in row.parts]
     mark_margins(seen)
     return seen
 
 
-def read_picture(page: Any, seen: Page) -> None:
-    """A page without a text layer, or with one that is garbage, as Tesseract reads it."""
-    if not (page.get_images() or page.get_cdrawings() or any(kind == "unmapped_text" for kind, _ in seen.notes)):
-        return
-    reading = ocr.read_page(page)
-    if reading.rows and max(reading.confidence) < ocr.RUBBISH:
-        # Shapes of a drawing or photograph that were taken for letters.
-        reading.rows, reading.confidence = [], []
-        reading.notes = [note for note in reading.notes if note[0] != "low_confidence"]
-    if reading.rows:
-        seen.rows, seen.texts, seen.cells = [], [], []
-        seen.side, seen.printed = set(), {}
-        seen.notes = [
-            (kind, f"{detail}; the page was read from its picture instead" if kind == "unmapped_text" else detail)
-            for kind, detail in seen.notes
+def _is_drawing(page: Any) -> bool:
+    """Whether so much is drawn on a page that it is a map or a plan: nobody needs each of its lines."""
+    doc = page.parent
+    if len(doc.stream or b"") <= MAX_DRAWING:
+        return False
+    size = 0
+    for xref in page.get_contents():
+        kind, length = doc.xref_get_key(xref, "Length")
+        size += int(length) if kind == "int" else 0
+    return size > MAX_DRAWING
+
+
+class PageWords:
+    """The words of a page's fragments, each with its place; asked of the library only where they are needed."""
+
+    def __init__(self, textpage: Any, matrix: Any) -> None:
+        self._textpage = textpage
+        self._matrix = matrix
+        self._lines: dict[tuple[int, int], list[tuple[Box, str]]] | None = None
+        self.places: dict[
+            int, tuple[int, int, int]
+        ] = {}  # fragment: number of its block and line, its direction
+
+    def again(self, fragment: Fragment, other: Fragment) -> Fragment:
+        """``other``, which stands for the same words."""
+        self.places[id(other)] = self.places[id(fragment)]
+        return other
+
+    def __call__(self, fragment: Fragment) -> list[Fragment]:
+        return words_of(fragment, self._own)
+
+    def _own(self, fragment: Fragment) -> list[Fragment] | None:
+        if self._lines is None:
+            self._lines = {}
+            for x0, y0, x1, y1, text, block, line, _ in self._textpage.extractWORDS():
+                self._lines.setdefault((block, line), []).append(((x0, y0, x1, y1), text))
+        place = self.places.get(id(fragment))
+        if place is None:
+            return None
+        *key, turn = place
+        found = self._lines.get((key[0], key[1]), [])
+        if [text for _, text in found] != fragment.text.split():
+            return None
+        # With the space after it: letters may be set so close that its width does not show.
+        return [
+            Fragment(
+                text + " ",
+                _framed(box, self._matrix, turn),
+                box,
+                fragment.size,
+                fragment.bold,
+                fragment.hidden,
+            )
+            for box, text in found
         ]
-    for row, sure in zip(reading.rows, reading.confidence, strict=True):
-        cells = row.cells()
-        if cells:
-            seen.confidence[len(seen.rows)] = sure
-            seen.rows.append(row)
-            seen.texts.append(CELL_SEPARATOR.join(cells))
-            seen.cells.append(len(cells))
-    uncertain = sum(ocr.RUBBISH <= sure < ocr.LOW for sure in seen.confidence.values())
-    seen.notes += reading.notes + ([ocr.uncertainty(uncertain)] if uncertain else [])
+
+
+def compare(plain: str, seen: Page, left_out: int) -> None:
+    """Hold the rows against the library's plain text of the page. ``left_out``: glyphs that another note tells of."""
+    theirs = "".join(_CONTROLS.sub(" ", plain).split())
+    parts = [part.text for row in seen.rows for part in row.parts]
+    ours = "".join("".join([*parts, *seen.printed.values(), *seen.unlined]).split())
+    if ours == theirs:
+        return
+    have, want = Counter(ours), Counter(theirs)
+    for note, more, less in (
+        ("in its plain text and not in these lines", want, have),
+        ("in these lines and not in its plain text", have, want),
+    ):
+        odd = more - less
+        count = sum(odd.values())
+        if more is want:
+            count = max(0, count - left_out)
+        digits = "".join(sorted(c for c in odd.elements() if c.isdecimal()))
+        if digits or count > max(ODD_LETTERS, ODD_SHARE * len(theirs)):
+            told = f", the digits {digits[:40]} among them" if digits else ""
+            seen.notes.append(
+                (
+                    "text_differs",
+                    f"{count_of(max(count, len(digits)), 'letter')} of the page stand {note}{told}",
+                )
+            )
+
+
+def read_picture(page: Any, seen: Page, strategy: str) -> Page:
+    """A page without a text layer, or with one that is garbage, as Tesseract reads it; else the page as it was."""
+    if not (
+        page.get_images() or page.get_cdrawings() or any(kind == "unmapped_text" for kind, _ in seen.notes)
+    ):
+        return seen
+    read = picture_page(seen.number, seen.height, ocr.read_page(page), strategy)
+    if max(read.confidence.values(), default=0) < ocr.RUBBISH:
+        # Nothing, or shapes of a drawing or photograph that were taken for letters.
+        seen.notes += [note for note in read.notes if note[0] != "low_confidence"]
+        return seen
+    read.notes[:0] = [
+        (kind, f"{detail}; the page was read from its picture instead" if kind == "unmapped_text" else detail)
+        for kind, detail in seen.notes
+    ]
+    return read
 
 
 def margin_numbers(rows: list[Row]) -> dict[int, str]:
@@ -363,7 +407,7 @@ def read_line(line: dict[str, Any], matrix: Any) -> tuple[Fragment | None, int, 
     """(fragment or None, its direction in quarter turns, glyphs without a Unicode value)."""
     spans = line["spans"]
     texts: list[str] = []
-    weight: Counter[float] = Counter()
+    weight: dict[float, int] = {}  # letters by size
     bold = hidden = True
     for i, span in enumerate(spans):
         text = span["text"]
@@ -373,15 +417,9 @@ def read_line(line: dict[str, Any], matrix: Any) -> tuple[Fragment | None, int, 
         texts.append(text)
         n = len(text.strip())
         if n:
-            weight[round(span["size"] * 2) / 2] += n
-            name = span["font"].lower()
-            bold = bold and bool(
-                span["flags"] & FONT_BOLD
-                or flags & FAKE_BOLD
-                or "bold" in name
-                or "black" in name
-                or "heavy" in name
-            )
+            size = round(span["size"] * 2) / 2
+            weight[size] = weight.get(size, 0) + n
+            bold = bold and bool(span["flags"] & FONT_BOLD or flags & FAKE_BOLD or _is_bold(span["font"]))
             hidden = hidden and not flags & PAINTED
     text = "".join(texts)
     unmapped = len(_UNMAPPED.findall(text))
@@ -394,24 +432,28 @@ def read_line(line: dict[str, Any], matrix: Any) -> tuple[Fragment | None, int, 
         return None, 0, unmapped
     dx, dy = line["dir"]
     source: Box = tuple(line["bbox"])
-    box = source
     if matrix is not None:
         dx, dy = dx * matrix.a + dy * matrix.c, dx * matrix.b + dy * matrix.d
-        box = tuple(pymupdf.Rect(source) * matrix)
     angle = math.degrees(math.atan2(dy, dx)) if dy else 0.0 if dx > 0 else 180.0
     turn = round(angle / 90) % 4 if abs(angle / 90 - round(angle / 90)) < 0.12 else 4
     return (
         Fragment(
             text,
-            _turned(box, turn),
+            _framed(source, matrix, turn),
             source,
-            weight.most_common(1)[0][0],
+            max(weight, key=weight.__getitem__),
             bold,
             hidden,
         ),
         turn,
         unmapped,
     )
+
+
+@cache
+def _is_bold(font: str) -> bool:
+    name = font.lower()
+    return "bold" in name or "black" in name or "heavy" in name
 
 
 def _letters_apart(spans: list[dict[str, Any]]) -> bool:
@@ -441,29 +483,16 @@ def _inside_word(spans: list[dict[str, Any]], i: int) -> bool:
     return bool(gap < (0.5 if own_spaces else 0.12) * after["size"])
 
 
-def _turned(box: Box, turn: int) -> Box:
-    """A box in the frame in which text of that direction runs to the right."""
-    x0, y0, x1, y1 = box
-    if turn == 1:
-        return (y0, -x1, y1, -x0)
-    if turn == 2:
-        return (-x1, -y1, -x0, -y0)
-    if turn == 3:
-        return (-y1, x0, -y0, x1)
-    return box
-
-
-def _shown(part: Fragment) -> Fragment:
-    return Fragment(part.text, part.box, part.source, part.size, part.bold, False)
+def _framed(box: Box, matrix: Any, turn: int) -> Box:
+    """A box of the file in the frame in which text of that direction runs to the right."""
+    return ocr.turned(box if matrix is None else tuple(pymupdf.Rect(box) * matrix), turn)
 
 
 def note_garbage(doc: Any, page: Any, seen: Page, unmapped: int, drawn: int) -> None:
     """Fonts that do not say which character a glyph is: their text is left out and the page is named."""
     worded = sum(_WORD.search(text) is not None for text in seen.texts)
     if worded * 2 < len(seen.texts) and _senseless(seen.texts) and _all_fonts_unmapped(doc, page):
-        seen.rows.clear()
-        seen.texts.clear()
-        seen.cells.clear()
+        seen.clear()
         unmapped = drawn
     if unmapped and (unmapped > 20 or unmapped * 5 > drawn):
         seen.notes.append(
@@ -522,175 +551,3 @@ def note_images(page: Any, seen: Page, *, all_hidden: bool) -> None:
                 f"{count_of(len(large), 'image')} not read ({min(1.0, sum(large)):.0%} of the page)",
             )
         )
-
-
-def mark_margins(page: Page) -> None:
-    """Remember the pattern of each row that could be a running header or footer: near the top or the
-    bottom.
-    """
-    if not page.rows or page.height <= 0:
-        return
-    order = sorted(range(len(page.rows)), key=lambda i: page.rows[i].box[1])
-    edge = set(order[:3]) | set(order[-3:])
-    for i in edge:
-        box = page.rows[i].box
-        if box[3] < 0.14 * page.height or box[1] > 0.86 * page.height:
-            page.keys[i] = (pattern(page.texts[i]), box[1])
-
-
-def pattern(text: str) -> str:
-    """The text with its numbers left open: '47698 Federal Register' → '# federal register'."""
-    folded = _DIGITS.sub("#", " ".join(text.lower().split()))
-    return "#" if _ROMAN.match(folded) else folded
-
-
-@dataclass(slots=True, frozen=True)
-class Styles:
-    """Font sizes of the document: the body's, and larger ones from the largest down, in points."""
-
-    body: float
-    larger: tuple[float, ...]
-    body_bold: bool
-
-    @classmethod
-    def of(cls, pages: list[Page]) -> Styles:
-        sizes: Counter[float] = Counter()
-        bold = 0
-        for page in pages:
-            for i, (row, text) in enumerate(zip(page.rows, page.texts, strict=True)):
-                if i in page.side:
-                    continue
-                sizes[row.size] += len(text)
-                bold += len(text) if row.bold else 0
-        total = sum(sizes.values())
-        if not total:
-            return cls(10.0, (), False)
-        body = sizes.most_common(1)[0][0]
-        # Scans differ a little in size from word to word: what is within a tenth of another counts as that
-        # one.
-        larger: list[float] = []
-        for size in sorted((s for s in sizes if s > body * 1.12), reverse=True):
-            if not larger or size < larger[-1] * 0.93:
-                larger.append(size)
-        return cls(body, tuple(larger), bold > 0.4 * total)
-
-    def level(self, row: Row, text: str, cells: int) -> int | None:
-        """The heading level of a row, 1 to 6, or None for what is no heading."""
-        size = row.size
-        if size <= self.body * 1.12 and (self.body_bold or not row.bold):
-            return None
-        if cells > 2 or len(text) > 160 or not _TWO_LETTERS.search(text):
-            return None
-        ends = text.rstrip().endswith((",", ";", "."))
-        if size > self.body * 1.12 and not (ends and size < self.body * 1.3 and not row.bold):
-            return min(6, 1 + sum(size < larger * 0.93 for larger in self.larger))
-        if row.bold and size >= self.body * 0.9 and len(text) <= 100:
-            if cells > 1 or ends or text[:1].islower():
-                return None
-            return min(6, 1 + len(self.larger))
-        return None
-
-
-def write_pages(pages: PageReader, styles: Styles, out: Writer) -> list[str]:
-    """Write page after page, a few pages behind the reading, so that what repeats around a page is known.
-
-    Returns the first notes of what was not read.
-    """
-    notes: list[str] = []
-    window: list[Page] = []
-    at = 0
-    tables: set[str] = set()
-    for page in pages.pages():
-        window.append(page)
-        if len(notes) < 4:
-            notes += [f"page {page.number:,}: {detail}" for _, detail in page.notes]
-        if len(window) > at + AHEAD:
-            write_page(window[at], window, pages.count, styles, tables, out)
-            at += 1
-            if at > AHEAD:
-                window.pop(0)
-                at -= 1
-    for page in window[at:]:
-        write_page(page, window, pages.count, styles, tables, out)
-    return notes
-
-
-MAX_HEADING_ROWS: Final = 4
-
-
-def heading_levels(page: Page, styles: Styles) -> list[int | None]:
-    """The level of each row; a long run of one level is a paragraph in larger type, and no heading."""
-    levels = [
-        None if i in page.side else styles.level(row, page.texts[i], page.cells[i])
-        for i, row in enumerate(page.rows)
-    ]
-    start = 0
-    for i in range(1, len(levels) + 1):
-        if i == len(levels) or levels[i] != levels[start]:
-            if levels[start] is not None and i - start > MAX_HEADING_ROWS:
-                levels[start:i] = [None] * (i - start)
-            start = i
-    return levels
-
-
-def write_page(
-    page: Page, window: list[Page], count: int, styles: Styles, tables: set[str], out: Writer
-) -> None:
-    repeated = furniture(page, window, count)
-    levels = heading_levels(page, styles)
-    first = out.lines + 1
-    for i, (row, text) in enumerate(zip(page.rows, page.texts, strict=True)):
-        kind, level = "text", None
-        if row.hidden:
-            kind = "furniture"
-        elif i in repeated:
-            kind = "furniture"
-            # The header row of a table that goes on over pages is part of the table where it stands first.
-            if page.cells[i] >= 3 and _next_is_row(page, i) and page.keys[i][0] not in tables:
-                tables.add(page.keys[i][0])
-                kind = "table"
-        elif page.cells[i] >= 2 and (_next_is_row(page, i) or (i > 0 and page.cells[i - 1] >= 2)):
-            kind = "table"
-        else:
-            level = levels[i]
-            kind = "text" if level is None else "heading"
-        locator: dict[str, Any] = {"bbox": [round(v, 1) for v in row.source()]}
-        if i in page.printed:
-            locator["printed_line"] = page.printed[i]
-        if i in page.confidence:
-            locator["confidence"] = page.confidence[i]
-        out.line(text, page=page.number, kind=kind, level=level, locator=locator)
-    last = out.lines
-    for name, detail in page.notes:
-        whole = name in ("page_without_text", "unreadable_page") or last < first
-        out.omission(
-            name,
-            f"page {page.number:,}: {detail}",
-            line_start=None if whole else first,
-            line_end=None if whole else last,
-            page=page.number,
-        )
-
-
-def _next_is_row(page: Page, i: int) -> bool:
-    return i + 1 < len(page.cells) and page.cells[i + 1] >= 2
-
-
-def furniture(page: Page, window: list[Page], count: int) -> set[int]:
-    """Rows of a page that the pages around it repeat at the same height."""
-    found: set[int] = set()
-    for i, (key, top) in page.keys.items():
-        alone = bool(_PAGE_NUMBER.match(key))
-        others = 0
-        for other in window:
-            if other is page:
-                continue
-            if any(k == key and abs(t - top) < 4 for k, t in other.keys.values()):
-                others += 1
-        needed = 1 if alone else 2
-        if count == 2 and not alone:
-            # Two pages alone: a repeated line is a header unless the whole page is a copy.
-            needed = 1 if window[0].texts != window[-1].texts else 2
-        if others >= needed:
-            found.add(i)
-    return found

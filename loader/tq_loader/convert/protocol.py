@@ -21,10 +21,15 @@ MALFORMED: Final = "TQ011"
 TOO_LARGE: Final = "TQ012"
 PASSWORD: Final = "TQ013"
 
+# How tables are looked for on pages, named as PyMuPDF's find_tables names it; ``auto`` goes by what is on the page.
+TABLES: Final = ("auto", "lines", "lines_strict", "text", "none")
+
 READ_FORMATS: Final = (
-    "text, Markdown, HTML, JSON, subtitles, mail, EPUB, Office and OpenDocument files, pictures and PDF are read"
+    "text, CSV, Markdown, HTML, JSON, subtitles, mail, EPUB, RTF, Office and OpenDocument files, PDF, and PNG, JPEG, TIFF, "
+    "GIF and BMP pictures are read"
 )
 
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
@@ -55,6 +60,7 @@ class Job:
     media_type: str | None = None
     memory_mb: int = 1024
     attachments: bool = False
+    tables: str = "auto"  # of TABLES
     page_seconds: int = 0  # that the parent adds to the time for each page read from its picture
 
 
@@ -119,7 +125,7 @@ class Writer:
         text, replaced = _UNSTORABLE.subn("\ufffd", text)
         if replaced:
             self._nul.add(self.lines, replaced)
-        row = json.dumps([text, page, kind, level, locator], ensure_ascii=False, separators=(",", ":"))
+        row = _encode([text, page, kind, level, locator])
         self._rows.append(row)
         self._size += len(row) * 2
         if len(self._rows) >= MAX_ROWS or self._size >= MAX_BYTES:

@@ -37,6 +37,15 @@ class Cell(NamedTuple):
 Cells = dict[int, Cell]  # by column, from 0; empty cells are left out
 
 
+class _Row(NamedTuple):
+    """A row that waits to be written. ``place`` goes into its locator."""
+
+    number: int
+    cells: Cells
+    page: int | None
+    place: dict[str, Any]
+
+
 def one_line(text: str) -> str:
     return " ".join(text.split())
 
@@ -82,7 +91,7 @@ class TableWriter:
     A block has its own header where its first rows look like one; otherwise the header above goes on. With
     ``header_rows`` the format itself says how many rows at the start are the header. ``assume_header``: the
     first row of texts is the header unless it cannot be (a CSV file). ``named``: columns without a header
-    are named by letters in the locator.
+    are named by letters in the locator. ``repeated``: the kind of a header that stands in its table again.
     """
 
     def __init__(
@@ -95,6 +104,7 @@ class TableWriter:
         caption_level: int | None = 2,
         page: int | None = None,
         name_of: Callable[[int], str] = letters,
+        repeated: str = "table",
     ) -> None:
         self._out = out
         self._locator = locator
@@ -103,26 +113,42 @@ class TableWriter:
         self._caption_level = caption_level
         self._page = page
         self._name_of = name_of
-        self._block: list[tuple[int, Cells]] = []  # rows that wait for the header's decision
+        self._repeated = repeated
+        self._block: list[_Row] = []  # they wait for the header's decision
         self._decided = False
         self._last = -1
         self._headers: dict[int, str] = {}
         self._names: dict[int, str] = {}  # the same made distinct, for the locator
-        self._candidate: list[tuple[int, Cells]] = []  # rows that may head the next block
-        self._lowest: dict[int, str] = {}  # the last part of each header
+        self._candidate: list[_Row] = []  # rows that may head the next block
+        self._header: list[Cells] = []  # the rows of the header
 
-    def row(self, number: int, cells: Cells) -> None:
-        """One row that has at least one cell that is not carried. ``number`` counts from 1."""
+    def row(
+        self, number: int, cells: Cells, *, page: int | None = None, place: dict[str, Any] | None = None
+    ) -> None:
+        """One row that has at least one cell that is not carried. ``number`` counts from 1; ``page`` and ``place``
+        (for the locator) where they differ from row to row.
+        """
         if not cells:
             return
+        row = _Row(number, cells, self._page if page is None else page, place or {})
         if number != self._last + 1 and self._last >= 0 and self._header_rows is None and not self._assume:
             self._end_block()
         self._last = number
         if self._decided:
-            self._write(number, cells)
+            self._write(row)
             return
-        self._block.append((number, cells))
+        self._block.append(row)
         if len(self._block) >= LOOK:
+            self._decide()
+
+    @property
+    def waiting(self) -> int:
+        """Rows that were given and are not yet written."""
+        return len(self._block)
+
+    def settle(self) -> None:
+        """Write what waits; the table goes on."""
+        if self._block:
             self._decide()
 
     def close(self) -> None:
@@ -142,35 +168,35 @@ class TableWriter:
             self._header_rows = 0
             if count:
                 self._set_headers(rows[:count])
-            for i, (number, cells) in enumerate(rows):
-                self._write(number, cells, header=i < count)
+            for i, row in enumerate(rows):
+                self._write(row, header=count - i if i < count else 0)
             return
         start = self._captions(rows)
         candidate, self._candidate = self._candidate, []
         count = self._count_headers(rows[start:])
-        table = len(rows) - start > 1 and any(len(cells) > 1 for _, cells in rows[start:])
-        for number, cells in rows[:start]:
-            bold = all(cell.bold for cell in cells.values())
-            self._caption(number, cells, heading=table or bold)
+        table = len(rows) - start > 1 and any(len(row.cells) > 1 for row in rows[start:])
+        for row in rows[:start]:
+            bold = all(cell.bold for cell in row.cells.values())
+            self._caption(row, heading=table or bold)
         if count:
             self._set_headers(rows[start : start + count])
         elif candidate and any(
-            looks_numeric(cell) and column in set().union(*(_covered(cells) for _, cells in candidate))
-            for _, cells in rows[start:]
-            for column, cell in cells.items()
+            looks_numeric(cell) and column in set().union(*(_covered(row.cells) for row in candidate))
+            for row in rows[start:]
+            for column, cell in row.cells.items()
         ):
             self._set_headers(candidate)
-        elif self._headers and not any(set(cells) & set(self._headers) for _, cells in rows[start:]):
-            self._headers, self._names = {}, {}
-        for i, (number, cells) in enumerate(rows[start:]):
-            self._write(number, cells, header=i < count)
+        elif self._headers and not any(set(row.cells) & set(self._headers) for row in rows[start:]):
+            self._headers, self._names, self._header = {}, {}, []
+        for i, row in enumerate(rows[start:]):
+            self._write(row, header=count - i if i < count else 0)
 
-    def _captions(self, rows: list[tuple[int, Cells]]) -> int:
+    def _captions(self, rows: list[_Row]) -> int:
         """How many single texts stand before the table."""
         start = 0
-        while start < len(rows) and len(rows[start][1]) == 1:
-            cell = next(iter(rows[start][1].values()))
-            if looks_numeric(cell) or cell.carried or _heads_part(rows[start][1]):
+        while start < len(rows) and len(rows[start].cells) == 1:
+            cell = next(iter(rows[start].cells.values()))
+            if looks_numeric(cell) or cell.carried or _heads_part(rows[start].cells):
                 break
             start += 1
         if start == len(rows):
@@ -178,8 +204,8 @@ class TableWriter:
         # A single label in the first column right under a known header is a row of that table.
         return start
 
-    def _count_headers(self, numbered: list[tuple[int, Cells]]) -> int:
-        rows = [cells for _, cells in numbered]
+    def _count_headers(self, waiting: list[_Row]) -> int:
+        rows = [row.cells for row in waiting]
         if not rows or (len(rows[0]) < 2 and not _heads_part(rows[0])):
             return 0
         first = rows[0]
@@ -207,7 +233,7 @@ class TableWriter:
         if not body:
             # Only a header's rows: they head the next block, should numbers stand under them there.
             if not known:
-                self._candidate = numbered[:count]
+                self._candidate = waiting[:count]
             return 0
         bold = [cell.bold for cell in first.values()]
         if all(bold) and not all(cell.bold for cells in body for cell in cells.values()):
@@ -237,10 +263,10 @@ class TableWriter:
         # A row of years alone heads a table; a row of texts with a number among them is data.
         return texts > 0 or len(cells) > 1 or _heads_part(cells)
 
-    def _set_headers(self, rows: list[tuple[int, Cells]]) -> None:
+    def _set_headers(self, rows: list[_Row]) -> None:
         paths: dict[int, list[str]] = {}
-        for i, (_, cells) in enumerate(rows):
-            for column, cell in cells.items():
+        for i, row in enumerate(rows):
+            for column, cell in row.cells.items():
                 # A header over several columns heads each of them; on the last header row only its own.
                 wide = cell.span if i < len(rows) - 1 or cell.span > 1 else 1
                 for at in range(column, column + min(wide, 1024)):
@@ -253,34 +279,44 @@ class TableWriter:
         for column, name in sorted(self._headers.items()):
             seen[name] = seen.get(name, 0) + 1
             self._names[column] = name if seen[name] == 1 else f"{name} ({seen[name]})"
-        self._lowest = {column: path[-1] for column, path in paths.items()}
+        self._header = [row.cells for row in rows]
 
-    def _caption(self, number: int, cells: Cells, *, heading: bool) -> None:
-        column, cell = next(iter(cells.items()))
-        locator = self._locator | {"row": number, "cells": {self._name_of(column): cell.value}}
+    def _caption(self, row: _Row, *, heading: bool) -> None:
+        column, cell = next(iter(row.cells.items()))
+        locator = self._place(row, {self._name_of(column): cell.value})
         if heading and self._caption_level and len(cell.text) <= MAX_CAPTION:
             self._out.line(
-                cell.text, page=self._page, kind="heading", level=self._caption_level, locator=locator
+                cell.text, page=row.page, kind="heading", level=self._caption_level, locator=locator
             )
         else:
-            self._out.line(cell.text, page=self._page, locator=locator)
+            self._out.line(cell.text, page=row.page, locator=locator)
 
-    def _write(self, number: int, cells: Cells, *, header: bool = False) -> None:
+    def _place(self, row: _Row, cells: dict[str, Value]) -> dict[str, Any]:
+        return self._locator | row.place | {"row": row.number, "cells": cells}
+
+    def _repeats(self, cells: Cells) -> bool:
+        """Whether a row is one of the header's again."""
+        return any(
+            len(cells) == len(known)
+            and all(c in known and known[c].text == cell.text for c, cell in cells.items())
+            for known in self._header
+        )
+
+    def _write(self, row: _Row, *, header: int = 0) -> None:
+        """``header``: how many rows of the header there are from this one on; 0 for a row that is none of them."""
         headers, names, name_of = self._headers, self._names, self._name_of
-        if not header and headers:
-            # The header repeated within its table.
-            header = True
-            for column, cell in cells.items():
-                if cell.text != self._lowest.get(column):
-                    header = False
-                    break
+        cells = row.cells
         values: dict[str, Value] = {}
-        if header:
+        again = not header and bool(headers) and self._repeats(cells)
+        if header or again:
             text = PAIR.join(cell.text for cell in cells.values())
             for column, cell in cells.items():
                 values[name_of(column)] = cell.value
-            locator = self._locator | {"row": number, "header": True, "cells": values}
-            self._out.line(text, page=self._page, kind="table", locator=locator)
+            locator = self._place(row, values) | {"header": True}
+            if header == 1:
+                # The rows below go by these names: where each column is, which JSON does not keep in order.
+                locator["columns"] = {name: name_of(column) for column, name in sorted(names.items())}
+            self._out.line(text, page=row.page, kind=self._repeated if again else "table", locator=locator)
             return
         parts: list[str] = []
         for column, cell in cells.items():
@@ -297,10 +333,7 @@ class TableWriter:
                 for column, cell in cells.items()
             }
         kind = "table" if len(cells) > 1 or headers else "text"
-        self._out.line(
-            PAIR.join(parts), page=self._page, kind=kind,
-            locator=self._locator | {"row": number, "cells": values},
-        )  # fmt: skip
+        self._out.line(PAIR.join(parts), page=row.page, kind=kind, locator=self._place(row, values))
 
 
 def _covered(cells: Cells) -> set[int]:

@@ -1,0 +1,219 @@
+"""A page as it was read: its rows in reading order, those of tables with their cells."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from statistics import median
+from typing import Final
+
+from tq_loader.convert import ocr
+from tq_loader.convert.align import aligned
+from tq_loader.convert.grid import Drawn, Rule, Table, ruled, rules
+from tq_loader.convert.layout import CELL_SEPARATOR, Box, Fragment, Row, reading_order, union
+
+_DIGITS = re.compile(r"\d+")
+_ROMAN = re.compile(r"^[ivxlc]+$", re.I)
+RULED: Final = ("auto", "lines", "lines_strict")  # strategies that look at lines
+ALIGNED: Final = ("auto", "text")  # that look at how the text stands
+_BLOCK: Final = "#" * 60  # a table among the text counts as a long line
+
+
+@dataclass(slots=True)
+class Page:
+    """One page, read. ``height`` in points as a person sees it; ``notes``: omissions as (kind, detail)."""
+
+    number: int
+    height: float
+    rows: list[Row] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)
+    cells: list[int] = field(default_factory=list)
+    tables: dict[int, tuple[Table, int]] = field(
+        default_factory=dict
+    )  # rows that are a table's, and which of its
+    side: set[int] = field(default_factory=set)  # rows that run in another direction than the page's text
+    printed: dict[int, str] = field(default_factory=dict)  # line numbers printed in the margin
+    unlined: list[str] = field(default_factory=list)  # such numbers beside nothing
+    notes: list[tuple[str, str]] = field(default_factory=list)
+    confidence: dict[int, float] = field(
+        default_factory=dict
+    )  # of rows that were read from a picture, 0 to 100
+    keys: dict[int, tuple[str, float]] = field(default_factory=dict)  # rows in the margins: (pattern, height)
+
+    def add(self, row: Row, texts: list[str]) -> int | None:
+        """Take a row; its number, or None where it has no text."""
+        texts = [text for text in texts if text]
+        if not texts:
+            return None
+        self.rows.append(row)
+        self.texts.append(CELL_SEPARATOR.join(texts))
+        self.cells.append(len(texts))
+        return len(self.rows) - 1
+
+    def add_table(self, table: Table) -> list[int]:
+        """Take a table's rows; their numbers."""
+        taken: list[int] = []
+        for n, cells in enumerate(table.rows):
+            own = [cell for cell in cells if not cell.carried]
+            parts = [part for cell in own for part in cell.parts]
+            at = self.add(Row(parts, union([part.box for part in parts])), [cell.text for cell in own])
+            if at is not None:
+                self.tables[at] = table, n
+                taken.append(at)
+        return taken
+
+    def clear(self) -> None:
+        """Forget all text."""
+        for each in (
+            self.rows,
+            self.texts,
+            self.cells,
+            self.tables,
+            self.side,
+            self.printed,
+            self.confidence,
+        ):
+            each.clear()
+
+
+def words_of(
+    fragment: Fragment, own: Callable[[Fragment], list[Fragment] | None] | None = None
+) -> list[Fragment]:
+    """The words of a fragment, each with its place. ``own`` knows these of what was not joined from others; where it
+    does not, the place is told by the share of the letters.
+    """
+    if fragment.run:
+        return [word for part in fragment.run for word in words_of(part, own)]
+    known = own(fragment) if own is not None else None
+    if known is not None:
+        return known
+    texts = fragment.text.split()
+    if len(texts) < 2:
+        return [fragment]
+    x0, y0, x1, y1 = fragment.box
+    step = (x1 - x0) / len(fragment.text)
+    words: list[Fragment] = []
+    at = 0
+    for text in texts:
+        start = fragment.text.index(text, at)
+        at = start + len(text)
+        box: Box = (x0 + start * step, y0, x0 + at * step, y1)
+        words.append(
+            Fragment(text + " ", box, fragment.source, fragment.size, fragment.bold, fragment.hidden)
+        )
+    return words
+
+
+def arrange(
+    page: Page,
+    fragments: list[Fragment],
+    drawn: list[Drawn],
+    strategy: str,
+    words: Callable[[Fragment], list[Fragment]],
+    hints: list[float] | None = None,
+    numbered: Callable[[list[Row]], dict[int, str]] | None = None,
+) -> None:
+    """Add fragments of one direction to a page: tables as tables, the rest in reading order around them.
+
+    ``drawn``: what is drawn there; ``hints`` as in :func:`reading_order`; ``numbered`` finds line numbers printed in
+    the margin.
+    """
+    strict = strategy != "lines"
+    tables, rest = ruled(fragments, drawn, strict, words) if strategy in RULED and drawn else ([], fragments)
+    across = rules(drawn, strict=False)[0] if drawn and strategy in ALIGNED else []
+    items = _ordered(rest, tables, across, strategy, words, hints, numbered)
+    if strategy == "auto" and drawn and not any(isinstance(item, Table) for item in items):
+        # Nothing framed and nothing aligned: coloured cells may be all that makes the table.
+        tables, rest = ruled(fragments, drawn, False, words)
+        if tables:
+            items = _ordered(rest, tables, across, strategy, words, hints, numbered)
+    for item in items:
+        if isinstance(item, Table):
+            page.add_table(item)
+        else:
+            row, printed = item
+            at = page.add(row, row.cells()) if row.parts else None
+            if printed is None:
+                continue
+            if at is None:
+                page.unlined.append(printed)
+            else:
+                page.printed[at] = printed
+
+
+Item = Table | tuple[Row, str | None]  # a row with the number that is printed in the margin beside it
+
+
+def _ordered(
+    fragments: list[Fragment],
+    tables: list[Table],
+    across: list[Rule],
+    strategy: str,
+    words: Callable[[Fragment], list[Fragment]],
+    hints: list[float] | None,
+    numbered: Callable[[list[Row]], dict[int, str]] | None,
+) -> list[Item]:
+    # A table takes its place among the text as one block.
+    blocks = [Fragment(_BLOCK, t.box, t.box, median(f.size for f in t.fragments), block=True) for t in tables]
+    homes = {id(block): table for block, table in zip(blocks, tables, strict=True)}
+    rows = reading_order(fragments + blocks, hints)
+    printed = numbered(rows) if numbered is not None else {}
+    for at in printed:
+        rows[at].parts = rows[at].parts[1:]
+    items: list[Item] = []
+    at = 0
+    while at < len(rows):
+        past = at
+        while past < len(rows) and not rows[past].block:
+            past += 1
+        found = aligned(rows[at:past], across, words) if strategy in ALIGNED and not printed else []
+        begin = at
+        for first, after, table in found:
+            items += [(rows[i], printed.get(i)) for i in range(begin, at + first)]
+            items.append(table)
+            begin = at + after
+        items += [(rows[i], printed.get(i)) for i in range(begin, past)]
+        if past < len(rows):
+            items.append(homes[id(rows[past].parts[0])])
+        at = past + 1
+    return items
+
+
+def picture_page(number: int, height: float, reading: ocr.Reading, strategy: str) -> Page:
+    """A page as it was read from a picture, each row with its confidence."""
+    page = Page(number, height)
+    arrange(page, reading.fragments, reading.drawn, strategy, words_of)
+    low = uncertain = 0
+    for i, row in enumerate(page.rows):
+        words = [word for part in row.parts for word in words_of(part) if id(word) in reading.sure]
+        letters = sum(len(word.text) - 1 for word in words)
+        if not letters:
+            continue
+        sure = sum(reading.sure[id(word)] * (len(word.text) - 1) for word in words) / letters
+        page.confidence[i] = round(sure, 1)
+        if sure < ocr.RUBBISH and i not in page.tables:
+            row.parts = [replace(part, hidden=True) for part in row.parts]
+            low += 1
+        elif sure < ocr.LOW:
+            uncertain += 1
+    page.notes = [*ocr.doubts(low, uncertain), *reading.notes]
+    return page
+
+
+def mark_margins(page: Page) -> None:
+    """Remember the pattern of each row that could be a running header or footer: near the top or the bottom."""
+    if not page.rows or page.height <= 0:
+        return
+    order = sorted(range(len(page.rows)), key=lambda i: page.rows[i].box[1])
+    edge = set(order[:3]) | set(order[-3:])
+    for i in edge:
+        box = page.rows[i].box
+        if box[3] < 0.14 * page.height or box[1] > 0.86 * page.height:
+            page.keys[i] = (pattern(page.texts[i]), box[1])
+
+
+def pattern(text: str) -> str:
+    """The text with its numbers left open: '47698 Federal Register' → '# federal register'."""
+    folded = _DIGITS.sub("#", " ".join(text.lower().split()))
+    return "#" if _ROMAN.match(folded) else folded
