@@ -137,26 +137,29 @@ def test_a_line_beyond_the_limit_is_told(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 @pytest.mark.parametrize(
-    ("data", "seen"),
+    ("data", "seen", "hint"),
     [
-        (b"RIFF\x00\x00\x00\x00WEBPVP8 ", "WebP image"),
-        (b"PK\x03\x04" + bytes(30) + b"word/document.xml", "Word document"),
-        (b"PK\x03\x04" + bytes(30) + b"xl/workbook.xml", "Excel workbook"),
-        (b"PK\x03\x04" + bytes(30), "zip archive"),
-        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(100), "legacy Office"),
-        (b"\x1f\x8b\x08" + bytes(50), "gzip"),
-        (b"RIFF\x00\x00\x00\x00WAVEfmt ", "WAV"),
-        (bytes(range(256)) * 8, "binary data"),
-        (bytes(1000), "binary data"),
+        (b"RIFF\x00\x00\x00\x00WEBPVP8 ", "WebP image", "convert it to PNG or JPEG"),
+        (b"\x00\x00\x00\x18ftypheic\x00\x00\x00\x00", "HEIC image", "convert it to PNG or JPEG"),
+        (b"PK\x03\x04" + bytes(30) + b"word/document.xml", "Word document", "save it as"),
+        (b"PK\x03\x04" + bytes(30) + b"xl/workbook.xml", "Excel workbook", "save it as"),
+        (b"PK\x03\x04" + bytes(30), "zip archive", "unpack it"),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(100), "legacy Office", "save it as"),
+        (b"\x1f\x8b\x08" + bytes(50), "gzip", "unpack it"),
+        (b"RIFF\x00\x00\x00\x00WAVEfmt ", "WAV", "transcript"),
+        (b"SQLite format 3\x00" + bytes(50), "SQLite", "export the rows as CSV"),
+        (bytes(range(256)) * 8, "binary data", ""),
+        (bytes(1000), "binary data", ""),
     ],
 )
-def test_what_is_not_read_is_named(data: bytes, seen: str) -> None:
+def test_what_is_not_read_is_named(data: bytes, seen: str, hint: str) -> None:
     for name in ("a.bin", "a.txt", "a.pdf", "a.md"):
         result = convert(data, name) if name != "a.pdf" or seen != "binary data" else convert(data)
         assert result.error is not None
         assert result.error["code"] == "TQ010"
         assert seen in result.error["detail"]
-        assert "PDF are read" in result.error["hint"]
+        assert hint in result.error["hint"]
+        assert all(name in result.error["hint"] for name in ("CSV", "RTF", "PDF", "are read"))
 
 
 def test_content_wins_over_type_and_name() -> None:

@@ -31,7 +31,7 @@ def test_the_policy_is_a_real_pdf() -> None:
     furniture = [row[0] for row in result.rows if row[2] == "furniture"]
     assert len(furniture) == 8
     assert "Page 2 of 4" in furniture
-    assert result.kind_of("Insurance report  £104") == "table"
+    assert result.kind_of("Service: Insurance report | Fee: £104 | Payable: in advance") == "table"
     assert [row[3] for row in result.rows if row[0] == "3.1 Notice"] == [3]
 
 

@@ -86,7 +86,12 @@ def test_file(case: dict[str, str]) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", [c["file"] for c in cases() if c["file"].startswith("pdf_") and c["file"] not in PICTURES | REFUSED.keys()]
+    "name",
+    [
+        c["file"]
+        for c in cases()
+        if c["file"].startswith("pdf_") and c["file"] not in PICTURES | REFUSED.keys()
+    ],
 )
 def test_no_digit_is_lost(name: str) -> None:
     """Digits of a plain extraction of each page, against the digits of its lines."""

@@ -47,14 +47,19 @@ class Found:
 
 
 # Starts of files that are not read (yet): (offset, bytes, what it is, what to do instead).
-_IMAGE = "convert it to a PDF with a text layer (for example with an OCR program), or load its text"
+_IMAGE = "convert it to PNG or JPEG and load that"
 _ARCHIVE = "unpack it and load the files in it one by one"
-_OFFICE = "save it as PDF or as plain text and load that"
-_MEDIA = "load a transcript of it"
+_OFFICE = "open it in its own program, save it as a current Office file, as PDF or as text, and load that"
+_MEDIA = "load a transcript of it, as text or as VTT or SRT subtitles"
+_ROWS = "export the rows as CSV, or load them with tq.load_query from a table"
 _OTHER = READ_FORMATS
 _SIGNATURES: Final[tuple[tuple[int, bytes, str, str], ...]] = (
     (8, b"WEBP", "a WebP image", _IMAGE),
     (4, b"ftypheic", "a HEIC image", _IMAGE),
+    (4, b"ftypheix", "a HEIC image", _IMAGE),
+    (4, b"ftypmif1", "a HEIF image", _IMAGE),
+    (4, b"ftypavif", "an AVIF image", _IMAGE),
+    (0, b"8BPS", "a Photoshop image", _IMAGE),
     (4, b"ftyp", "an MP4 video or audio file", _MEDIA),
     (8, b"WAVE", "a WAV audio file", _MEDIA),
     (0, b"ID3", "an MP3 audio file", _MEDIA),
@@ -62,7 +67,6 @@ _SIGNATURES: Final[tuple[tuple[int, bytes, str, str], ...]] = (
     (0, b"fLaC", "a FLAC audio file", _MEDIA),
     (0, b"\x1aE\xdf\xa3", "a Matroska or WebM video", _MEDIA),
     (0, b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "a legacy Office, Outlook or encrypted Office file", _OFFICE),
-    (0, b"{\\rtf", "an RTF document", _OFFICE),
     (0, b"\x1f\x8b", "a gzip archive", _ARCHIVE),
     (0, b"BZh", "a bzip2 archive", _ARCHIVE),
     (0, b"\xfd7zXZ\x00", "an xz archive", _ARCHIVE),
@@ -70,13 +74,8 @@ _SIGNATURES: Final[tuple[tuple[int, bytes, str, str], ...]] = (
     (0, b"7z\xbc\xaf'\x1c", "a 7z archive", _ARCHIVE),
     (0, b"Rar!\x1a\x07", "a RAR archive", _ARCHIVE),
     (257, b"ustar", "a tar archive", _ARCHIVE),
-    (
-        0,
-        b"SQLite format 3\x00",
-        "an SQLite database",
-        "export the rows as text, or load them with tq.load_query",
-    ),
-    (0, b"PAR1", "a Parquet file", "export the rows as text, or load them with tq.load_query"),
+    (0, b"SQLite format 3\x00", "an SQLite database", _ROWS),
+    (0, b"PAR1", "a Parquet file", _ROWS),
     (0, b"\x7fELF", "an ELF program", _OTHER),
     (0, b"\xca\xfe\xba\xbe", "a Java class or Mach-O program", _OTHER),
     (0, b"\x00asm", "a WebAssembly program", _OTHER),
