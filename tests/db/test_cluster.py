@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, LiteralString
 
 import psycopg
 import pytest
@@ -78,6 +80,49 @@ def test_life_of_a_cluster(instance: Instance) -> None:
     cluster.remove(instance)
     assert not instance.root.exists()
     assert not cluster.down(instance)
+
+
+@pytest.mark.slow
+def test_a_worker_outlives_the_server(instance: Instance, tq_command: list[str], tmp_path: Path) -> None:
+    """It says that the connection is lost, works on when the server is back, and ends when it is told to."""
+    up = [*tq_command, "up", "--instance", instance.name]
+    subprocess.run(up, check=True, stdout=subprocess.DEVNULL)
+    said = tmp_path / "said"
+
+    def load(name: str) -> None:
+        with psycopg.connect(instance.url(), autocommit=True) as connection:
+            connection.execute("SELECT tq.load_text(%s, %s)", [name, "# Rules\n\nThe gate is shut at ten.\n"])
+            await_true(
+                connection, "SELECT status = 'ready' FROM tq.document ORDER BY loaded_at DESC LIMIT 1"
+            )
+
+    with said.open("wb") as errors:
+        worker = subprocess.Popen([*tq_command, "worker", "--url", instance.url()], stderr=errors)
+        try:
+            load("before.md")
+            cluster.down(instance)
+            deadline = time.monotonic() + 20
+            while b"not yet" not in said.read_bytes() and time.monotonic() < deadline:
+                time.sleep(0.05)
+            assert worker.poll() is None, said.read_text()
+            cluster.up(instance)
+            load("after.md")
+            worker.send_signal(signal.SIGTERM)
+            assert worker.wait(timeout=20) == 0
+        finally:
+            worker.kill()
+            worker.wait()
+    text = said.read_text()
+    assert "the connection is lost" in text
+    assert "not yet" in text
+    assert text.endswith("tq: worker: connected again\n")
+
+
+def await_true(connection: psycopg.Connection[tuple[Any, ...]], query: LiteralString) -> None:
+    deadline = time.monotonic() + 60
+    while connection.execute(query).fetchone() != (True,):
+        assert time.monotonic() < deadline, query
+        time.sleep(0.05)
 
 
 @pytest.mark.slow

@@ -31,10 +31,9 @@ class CompoundFile:
 
     def __init__(self, data: bytes | bytearray) -> None:
         self._data = memoryview(data)
-        try:
-            header = struct.unpack_from("<8s16s5H6x9I", data, 0)
-        except struct.error as error:
-            raise damaged("it is shorter than its header") from error
+        if len(data) < 512:
+            raise damaged("it is shorter than its header")
+        header = struct.unpack_from("<8s16s5H6x9I", data, 0)
         shift, mini_shift = header[5], header[6]
         if header[0] != MAGIC or shift not in (9, 12) or mini_shift != 6:
             raise damaged("its header is not valid")
