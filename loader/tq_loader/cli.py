@@ -1,6 +1,7 @@
 """The command line. Each command is imported when it is used, so that `tq url` stays quick.
 
-Exit codes: 0 done, 1 failed, 2 wrong use. An error is one line, `step: why; what to do`, on standard error.
+Exit codes: 0 done, 1 failed, 2 wrong use. An error stands on standard error: one line, `step: why; what to do`, or what the
+server said with its detail and hint; with --json one object, {"error": {"code", "message", "detail", "hint"}}.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import errno
 import importlib
 import importlib.util
 import io
+import json
 import os
 import sys
 from typing import Any
@@ -64,40 +66,56 @@ class Commands(click.Group):
                 )  # a terminal without a character shows its number
         if os.environ.get("NO_COLOR"):
             kwargs.setdefault("color", False)
+        arguments = list(kwargs.get("args") or (args[0] if args else None) or sys.argv[1:])
+        as_json = "--json" in (arguments[: arguments.index("--")] if "--" in arguments else arguments)
         try:
-            return super().main(*args, **kwargs)
-        except Problem as problem:
-            click.echo(f"tq: {problem}", err=True)
-        except UnicodeEncodeError as error:
-            if error.reason != "surrogates not allowed":
-                raise
-            click.echo("tq: an argument is not valid UTF-8; give names and questions in UTF-8", err=True)
-            sys.exit(2)
-        except OSError as error:
-            if error.errno != errno.ENOSPC:
-                raise
-            click.echo(f"tq: output: {error.strerror}; make room, or write somewhere else", err=True)
-            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what is left of it is not tried again at exit
+            run: Any = super().main
+            done = run(*args, **kwargs, standalone_mode=not as_json)
+            if not as_json:
+                return done
+            sys.exit(done or 0)
+        except click.Abort:
+            sys.exit(1)
+        except click.ClickException as error:  # only with --json: else click has shown it
+            _tell({"code": "usage", "message": error.format_message(), "detail": None, "hint": "tq --help"})
+            sys.exit(error.exit_code)
         except Exception as error:
-            line = _database_error(error)
-            if line is None:
+            problem = _problem(error)
+            if problem is not None:
+                if as_json:
+                    _tell(problem.fields)
+                else:
+                    click.echo(f"tq: {problem}", err=True)
+                sys.exit(2 if problem.step == "usage" else 1)
+            # psycopg is only there if a command used it.
+            psycopg = sys.modules.get("psycopg")
+            if psycopg is None or not isinstance(error, psycopg.Error):
                 raise
-            click.echo(f"tq: {line}", err=True)
-        sys.exit(1)
+            from tq_loader.commands.client import error_fields, say_error
+
+            fields = error_fields(error)
+            if as_json:
+                _tell(fields)
+            else:
+                say_error(None, fields["code"], fields["message"], fields["detail"], fields["hint"])
+            sys.exit(1)
 
 
-def _database_error(error: Exception) -> str | None:
-    """A database error as one line; None for what is none. psycopg is only there if a command used it."""
-    psycopg = sys.modules.get("psycopg")
-    if psycopg is None or not isinstance(error, psycopg.Error):
-        return None
-    diag = error.diag
-    if diag.message_primary is None:
-        return f"database: {' '.join(str(error).split())}; `tq doctor` looks closer"
-    line = f"database: {diag.message_primary} [{diag.sqlstate}]"
-    if diag.message_detail:
-        line += f" ({diag.message_detail})"
-    return f"{line}; {diag.message_hint}" if diag.message_hint else line
+def _problem(error: Exception) -> Problem | None:
+    """What a person can mend; None for anything else."""
+    if isinstance(error, Problem):
+        return error
+    if isinstance(error, UnicodeEncodeError) and error.reason == "surrogates not allowed":
+        return Problem("usage", "an argument is not valid UTF-8", "give names and questions in UTF-8")
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EPIPE):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what is left of it is not tried again at exit
+        return Problem("output", str(error.strerror), "make room, or write somewhere else")
+    return None
+
+
+def _tell(fields: dict[str, str | None]) -> None:
+    """An error for a program to read."""
+    click.echo(json.dumps({"error": fields}), err=True)
 
 
 def _say_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:

@@ -12,6 +12,11 @@ class Problem(Exception):
         self.mend = mend
         super().__init__(step, why, mend)
 
+    @property
+    def fields(self) -> dict[str, str | None]:
+        """Code, message, detail and hint, as an error of the server has them; the step stands for the code."""
+        return {"code": self.step, "message": self.why, "detail": None, "hint": self.mend or None}
+
     def __str__(self) -> str:
         line = f"{self.step}: {self.why}"
         return f"{line}; {self.mend}" if self.mend else line

@@ -57,6 +57,28 @@ def test_wrong_use_is_exit_code_two(run: Run, arguments: list[str]) -> None:
     assert "Usage:" in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("arguments", "exit_code", "code"),
+    [
+        (["url", "--instance", "nowhere"], 1, "database"),
+        (["url", "--nonsense"], 2, "usage"),
+        (["show", "no-uuid"], 2, "usage"),
+        (["status", "--url", "postgresql://nobody@127.0.0.1:1/none"], 1, "database"),
+        (["ask", "none", "Why?"], 1, "TQ001"),
+        (["ask", "none", "Why?", "--strategy", "nope"], 1, "TQ020"),
+    ],
+)
+def test_errors_as_json(run: Run, url: str, arguments: list[str], exit_code: int, code: str) -> None:
+    done = run(*arguments, "--json", **({} if "--instance" in arguments else {"TQ_URL": url}))
+    assert (done.returncode, done.stdout) == (exit_code, ""), done.stderr
+    [line] = done.stderr.splitlines()
+    error = json.loads(line)["error"]
+    assert set(error) == {"code", "message", "detail", "hint"}
+    assert error["code"] == code
+    assert error["message"]
+    assert error["hint"]
+
+
 def test_second_up_has_nothing_to_do(run: Run, server: Instance) -> None:
     done = run("up", "--instance", "test", "--json")
     assert done.returncode == 0, done.stderr

@@ -199,7 +199,12 @@ def test_a_full_disk_and_a_terminal_without_the_characters(
                 ask, stdout=full, stderr=subprocess.PIPE, env=plain, timeout=60, check=False
             )
         assert failed.returncode == 1
-        assert failed.stderr == b"tq: output: No space left on device; make room, or write somewhere else\n"
+        if json_too:
+            assert json.loads(failed.stderr)["error"]["message"] == "No space left on device"
+        else:
+            assert (
+                failed.stderr == b"tq: output: No space left on device; make room, or write somewhere else\n"
+            )
 
 
 def test_a_worker_that_fails_ends_the_wait_soon(

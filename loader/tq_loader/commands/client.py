@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -31,18 +30,15 @@ def connected(url: str | None) -> Iterator[psycopg.Connection[Row]]:
     with psycopg.connect(
         database_url(url), autocommit=True, row_factory=dict_row, application_name="tq"
     ) as connection:
-        try:
-            yield connection
-        except psycopg.Error as error:
-            if error.diag.message_primary is None:
-                raise
-            show_error(error)
-            sys.exit(1)
+        yield connection
 
 
 def error_fields(error: psycopg.Error) -> dict[str, str | None]:
-    """Code, message, detail and hint of a server's error."""
+    """Code, message, detail and hint of a server's error, or of a server that is not reached."""
     diag = error.diag
+    if diag.message_primary is None:
+        said = " ".join(str(error).split())
+        return {"code": "database", "message": said, "detail": None, "hint": "`tq doctor` looks closer"}
     hint = diag.message_hint
     if diag.sqlstate in _NOT_THERE and hint is None:
         hint = "the database has no tq, or an older one: run `tq migrate`"
@@ -54,12 +50,6 @@ def error_fields(error: psycopg.Error) -> dict[str, str | None]:
         "detail": diag.message_detail,
         "hint": hint,
     }
-
-
-def show_error(error: psycopg.Error, about: str | None = None) -> None:
-    """An error of the server on standard error: message and code, then detail and hint, a line each."""
-    fields = error_fields(error)
-    say_error(about, fields["code"], fields["message"], fields["detail"], fields["hint"])
 
 
 def say_error(

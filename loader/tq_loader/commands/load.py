@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tq_loader.commands import options, visible
+from tq_loader.problem import Problem
 
 if TYPE_CHECKING:
     import psycopg
@@ -218,8 +219,7 @@ def wait(
                 last, since = now, time.monotonic()
             elif time.monotonic() - since > (LITTLE_PATIENCE if failed.is_set() else PATIENCE):
                 idle = "and nobody else works" if failed.is_set() else "for 10 minutes"
-                click.echo(f"tq: nothing has moved {idle}; `tq status` shows the queues", err=True)
-                sys.exit(1)
+                raise Problem("load", f"nothing has moved {idle}", "`tq status` shows the queues")
             soon = time.monotonic() - since < 5 and not any(load.waits_for for load in loads)
             time.sleep(0.1 if soon else 0.5)
 
