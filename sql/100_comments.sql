@@ -108,6 +108,10 @@ COMMENT ON COLUMN tq.strategy.on_error IS 'raise, or row: a row with the certain
 
 COMMENT ON TABLE tq.query IS 'Questions that were asked, each with its plan.';
 COMMENT ON COLUMN tq.query.document IS 'The argument doc as it was given; NULL for the whole scope.';
+COMMENT ON COLUMN tq.query.status IS 'waiting (in the queue), asking, answered, or failed; while it waits again, error says why.';
+COMMENT ON COLUMN tq.query.reads IS 'Nodes read so far.';
+COMMENT ON COLUMN tq.query.started_at IS 'When the last attempt began.';
+COMMENT ON COLUMN tq.query.sqlstate IS 'Code of the error, with its text, detail and hint beside it.';
 COMMENT ON COLUMN tq.query.thread_id IS 'The thread that it is a follow-up of; turn: whose picks it began at.';
 COMMENT ON TABLE tq.thread IS 'Conversations: follow-ups that go on from what their owner picked.';
 COMMENT ON TABLE tq.pick IS 'What a reader kept of answers, as places: node ids and lines, no text.';

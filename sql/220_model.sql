@@ -48,9 +48,10 @@ RETURN (
     ORDER BY q.asked_at DESC, q.id LIMIT 1);
 COMMENT ON FUNCTION tq_private.recall_reply IS 'The reply that an earlier question of the same asker got to the very same request.';
 
-CREATE OR REPLACE FUNCTION tq_private.replies_of(query uuid) RETURNS TABLE (fingerprint text, reply jsonb)
+CREATE OR REPLACE FUNCTION tq_private.replies_of(query uuid)
+RETURNS TABLE (fingerprint text, reply jsonb, accepted boolean)
 LANGUAGE sql STABLE PARALLEL SAFE SECURITY DEFINER SET search_path = pg_catalog, tq, pg_temp AS $$
-    SELECT r.fingerprint, r.reply FROM tq_private.query_reply AS r JOIN tq.query AS q ON q.id = r.query_id
+    SELECT r.fingerprint, r.reply, r.accepted FROM tq_private.query_reply AS r JOIN tq.query AS q ON q.id = r.query_id
     WHERE r.query_id = replies_of.query
         AND (q.asked_by = tq_private.asker() OR pg_has_role(tq_private.asker(), 'tq_admin', 'MEMBER'))
 $$;

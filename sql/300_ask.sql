@@ -10,43 +10,69 @@ COMMENT ON FUNCTION tq_private.ask_walk IS
 'Search and answer, in the snapshot of the calling statement: {"shown": [...], "held": [...], "trace": {...}}.
 Writes nothing and locks no row.';
 
-CREATE OR REPLACE FUNCTION tq_private.ask_record(walk jsonb) RETURNS jsonb
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, tq, pg_temp AS $$
+CREATE OR REPLACE FUNCTION tq_private.lock_read(walk jsonb) RETURNS uuid[]
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, tq, pg_temp AS $$
 DECLARE
-    trace jsonb := walk -> 'trace';
-    query uuid := gen_random_uuid();
     there uuid[];
+BEGIN
+    SELECT coalesce(array_agg(locked.id), '{}') INTO there
+    FROM (
+        SELECT d.id FROM tq.document AS d
+        WHERE d.id IN (SELECT (r ->> 'document_id')::uuid FROM jsonb_array_elements(walk #> '{trace,reads}') AS r)
+        ORDER BY d.id
+        FOR KEY SHARE SKIP LOCKED
+    ) AS locked;
+    RETURN there;
+EXCEPTION WHEN serialization_failure THEN
+    -- In REPEATABLE READ a document of our snapshot may be gone by now.
+    RETURN NULL;
+END $$;
+COMMENT ON FUNCTION tq_private.lock_read IS
+'The documents of a walk that are there, kept until the end of the transaction: their lines are cited.
+One that is gone, or is being removed, is left out. NULL where the snapshot is too old to tell.';
+
+CREATE OR REPLACE FUNCTION tq_private.keep_answers(query uuid, rows jsonb, shown int, there uuid[]) RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, tq, pg_temp AS $$
+BEGIN
+    INSERT INTO tq.answer (id, query_id, rank, shown, what, why, how, method, certainty, disagreement, missing, doubt,
+                           specialist, score, detail)
+    SELECT a.answer_id, query, a.rank, a.rank <= shown, a.what, a.why, a.how, a.method,
+           a.certainty, a.disagreement, a.missing, a.doubt, a.specialist, a.score, a.detail
+    FROM jsonb_populate_recordset(NULL::tq.answer_row, rows) AS a;
+
+    INSERT INTO tq.citation (document_id, answer_id, ordinal, line_start, line_end, quote, page, locator, node_id, source)
+    SELECT c.document_id, (a.answer ->> 'answer_id')::uuid, c.number, c.line_start, c.line_end, c.quote, c.page,
+           c.locator, c.node_id, c.source
+    FROM jsonb_array_elements(rows) AS a (answer)
+    CROSS JOIN LATERAL (
+        SELECT cited.document_id::uuid AS document_id, cited.number, r.*
+        FROM jsonb_array_elements_text(a.answer -> 'cited') WITH ORDINALITY AS cited (document_id, number)
+        JOIN jsonb_array_elements(a.answer -> 'citations') WITH ORDINALITY AS citation (entry, number) USING (number)
+        CROSS JOIN LATERAL jsonb_to_record(citation.entry) AS r (
+            line_start int, line_end int, quote text, page int, locator jsonb, node_id uuid, source text)
+    ) AS c
+    WHERE c.document_id = ANY (there);
+END $$;
+COMMENT ON FUNCTION tq_private.keep_answers IS
+'Keep answers of a question with what they cite of documents that are there; the first so many ranks are shown.';
+
+CREATE OR REPLACE FUNCTION tq_private.keep_replies_of(query uuid, replies jsonb) RETURNS void
+LANGUAGE sql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, tq, pg_temp AS $$
+    INSERT INTO tq_private.query_reply (query_id, fingerprint, purpose, reply, accepted)
+    SELECT query, r.fingerprint, r.purpose, r.reply, r.accepted
+    FROM jsonb_to_recordset(coalesce(replies, '[]')) AS r (fingerprint text, purpose text, reply jsonb, accepted boolean)
+    ON CONFLICT (query_id, fingerprint) DO NOTHING
+$$;
+COMMENT ON FUNCTION tq_private.keep_replies_of IS 'Keep the replies that a question got, so that it can be replayed.';
+
+CREATE OR REPLACE FUNCTION tq_private.keep_walk(query uuid, walk jsonb, there uuid[]) RETURNS jsonb
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, tq, pg_temp AS $$
+DECLARE
+    trace constant jsonb := walk -> 'trace';
     rows jsonb;
     shown jsonb;
 BEGIN
-    -- What belongs to a document that is gone, or is being removed, is not recorded. The lock keeps the others until
-    -- the end of the transaction: their lines are cited.
-    BEGIN
-        SELECT coalesce(array_agg(locked.id), '{}') INTO there
-        FROM (
-            SELECT d.id FROM tq.document AS d
-            WHERE d.id IN (SELECT (r ->> 'document_id')::uuid FROM jsonb_array_elements(trace -> 'reads') AS r)
-            ORDER BY d.id
-            FOR KEY SHARE SKIP LOCKED
-        ) AS locked;
-    EXCEPTION WHEN serialization_failure THEN
-        -- In REPEATABLE READ a document of our snapshot may be gone by now: the answers stand, their record does not.
-        RETURN walk -> 'shown';
-    END;
-
-    INSERT INTO tq.query (id, document, question, strategy, model, plan, asked_by, elapsed_ms, held_back,
-                          prompts, strategy_version, thread_id, turn)
-    SELECT query, q.document, q.question, q.strategy, q.model, q.plan, tq_private.asker(), q.elapsed_ms, q.held_back,
-           q.prompts, q.strategy_version, t.id, q.turn
-    FROM jsonb_to_record(trace -> 'query') AS q (
-        document text, question text, strategy text, model text, plan jsonb, elapsed_ms real, held_back int,
-        prompts text, strategy_version int, thread_id uuid, turn int)
-    LEFT JOIN tq.thread AS t ON t.id = q.thread_id AND t.owner = tq_private.asker();
-
-    INSERT INTO tq_private.query_reply (query_id, fingerprint, purpose, reply, accepted)
-    SELECT query, r.fingerprint, r.purpose, r.reply, r.accepted
-    FROM jsonb_to_recordset(coalesce(trace -> 'replies', '[]')) AS r (
-        fingerprint text, purpose text, reply jsonb, accepted boolean);
+    PERFORM tq_private.keep_replies_of(query, trace -> 'replies');
 
     INSERT INTO tq.route (query_id, ordinal, parent, document_id, subject, part, ended)
     SELECT query, r.ordinal, r.parent, r.document_id, r.subject, r.part, r.ended
@@ -64,29 +90,14 @@ BEGIN
         elapsed_ms real)
     WHERE r.document_id = ANY (there);
 
-    SELECT jsonb_agg(a.answer || jsonb_build_object('answer_id', gen_random_uuid(), 'query_id', query)
-                     ORDER BY a.number)
+    -- An answer that was shown while the question was being asked keeps its id.
+    SELECT jsonb_agg(a.answer || jsonb_build_object(
+               'answer_id', coalesce((a.answer ->> 'answer_id')::uuid, gen_random_uuid()), 'query_id', query)
+           ORDER BY a.number)
     INTO rows
     FROM jsonb_array_elements((walk -> 'shown') || (walk -> 'held')) WITH ORDINALITY AS a (answer, number);
 
-    INSERT INTO tq.answer (id, query_id, rank, shown, what, why, how, method, certainty, disagreement, missing, doubt,
-                           specialist, score, detail)
-    SELECT a.answer_id, query, a.rank, a.rank <= jsonb_array_length(walk -> 'shown'), a.what, a.why, a.how, a.method,
-           a.certainty, a.disagreement, a.missing, a.doubt, a.specialist, a.score, a.detail
-    FROM jsonb_populate_recordset(NULL::tq.answer_row, rows) AS a;
-
-    INSERT INTO tq.citation (document_id, answer_id, ordinal, line_start, line_end, quote, page, locator, node_id, source)
-    SELECT c.document_id, (a.answer ->> 'answer_id')::uuid, c.number, c.line_start, c.line_end, c.quote, c.page,
-           c.locator, c.node_id, c.source
-    FROM jsonb_array_elements(rows) AS a (answer)
-    CROSS JOIN LATERAL (
-        SELECT cited.document_id::uuid AS document_id, cited.number, r.*
-        FROM jsonb_array_elements_text(a.answer -> 'cited') WITH ORDINALITY AS cited (document_id, number)
-        JOIN jsonb_array_elements(a.answer -> 'citations') WITH ORDINALITY AS citation (entry, number) USING (number)
-        CROSS JOIN LATERAL jsonb_to_record(citation.entry) AS r (
-            line_start int, line_end int, quote text, page int, locator jsonb, node_id uuid, source text)
-    ) AS c
-    WHERE c.document_id = ANY (there);
+    PERFORM tq_private.keep_answers(query, rows, jsonb_array_length(walk -> 'shown'), there);
 
     INSERT INTO tq.omission (document_id, query_id, kind, detail, line_start, line_end)
     SELECT o.document_id, query, o.kind, o.detail, o.line_start, o.line_end
@@ -106,6 +117,33 @@ BEGIN
     FROM jsonb_array_elements(rows) WITH ORDINALITY AS a (answer, number)
     WHERE a.number <= jsonb_array_length(walk -> 'shown');
     RETURN shown;
+END $$;
+COMMENT ON FUNCTION tq_private.keep_walk IS
+'Keep the whole working of a question whose row is there; returns the shown answers with their ids.';
+
+CREATE OR REPLACE FUNCTION tq_private.ask_record(walk jsonb) RETURNS jsonb
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, tq, pg_temp AS $$
+DECLARE
+    query constant uuid := gen_random_uuid();
+    failure constant jsonb := walk #> '{shown,0,detail,error}';
+    there uuid[];
+BEGIN
+    there := tq_private.lock_read(walk);
+    IF there IS NULL THEN
+        RETURN walk -> 'shown';  -- the answers stand, their record does not
+    END IF;
+    INSERT INTO tq.query (id, document, question, strategy, model, plan, asked_by, elapsed_ms, held_back,
+                          prompts, strategy_version, thread_id, turn, status, reads, started_at, finished_at, sqlstate, error,
+                          detail, hint)
+    SELECT query, q.document, q.question, q.strategy, q.model, q.plan, tq_private.asker(), q.elapsed_ms, q.held_back,
+           q.prompts, q.strategy_version, t.id, q.turn, CASE WHEN failure IS NULL THEN 'answered' ELSE 'failed' END,
+           jsonb_array_length(walk #> '{trace,reads}'), clock_timestamp() - q.elapsed_ms * interval '1 millisecond',
+           clock_timestamp(), failure ->> 'sqlstate', failure ->> 'message', failure ->> 'detail', failure ->> 'hint'
+    FROM jsonb_to_record(walk #> '{trace,query}') AS q (
+        document text, question text, strategy text, model text, plan jsonb, elapsed_ms real, held_back int,
+        prompts text, strategy_version int, thread_id uuid, turn int)
+    LEFT JOIN tq.thread AS t ON t.id = q.thread_id AND t.owner = tq_private.asker();
+    RETURN tq_private.keep_walk(query, walk, there);
 END $$;
 COMMENT ON FUNCTION tq_private.ask_record IS
 'Keep the whole working of a question; returns the shown answers with their ids.';

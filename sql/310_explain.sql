@@ -49,8 +49,11 @@ BEGIN
     ), told (section, path, part, number, line) AS (
         SELECT 1, NULL::int[], 0, 0::bigint,
                format('Question %s', tq_private.shown(asked.question))
-               || format(' on %s · strategy %s · model %s · %s ms', coalesce(asked.document, 'the whole scope'),
-                         asked.strategy, asked.model, round(asked.elapsed_ms::numeric, 1))
+               || format(' on %s · strategy %s', coalesce(asked.document, 'the whole scope'), asked.strategy)
+               || coalesce(' · model ' || asked.model, '')
+               || CASE asked.status WHEN 'answered' THEN '' ELSE ' · ' || asked.status END
+               || coalesce(' (' || asked.error || ' [' || asked.sqlstate || '])', '')
+               || format(' · %s ms', round(asked.elapsed_ms::numeric, 1))
         UNION ALL
         SELECT 2, NULL, 0, p.number, format('Subject %s: %s', p.number, p.entry ->> 'what')
         FROM jsonb_array_elements(asked.plan) WITH ORDINALITY AS p (entry, number)
@@ -145,6 +148,10 @@ DECLARE
     asked tq.query;
 BEGIN
     asked := tq_private.known_query(query);
+    IF asked.status = 'failed' AND NOT EXISTS (SELECT FROM tq.answer AS a WHERE a.query_id = asked.id) THEN
+        PERFORM tq_private.raise_problem(jsonb_build_object(
+            'code', asked.sqlstate, 'message', asked.error, 'detail', asked.detail, 'hint', asked.hint));
+    END IF;
     RETURN QUERY
     SELECT a.rank, a.what, a.why, a.how, a.method, a.certainty, f.document, f.version, f.page, f.line_start, f.line_end,
            f.quote, coalesce(f.citations, '[]'), a.disagreement, a.missing, a.doubt, a.specialist, asked.held_back, a.score,
@@ -170,4 +177,6 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION tq.answers IS
 'The answers of a question asked before, as far as found.
-query: query_id of tq.ask. with_held_back: also those that the strategy did not show.';
+query: query_id of tq.ask, tq.ask_later or tq.follow_up. with_held_back: also those that the strategy did not show. While it is
+asked: in the order they were found, before any was compared, with "final": false in detail. A question that failed raises the
+error that tq.ask would have raised, or has its one row where the strategy wants errors as rows.';

@@ -212,15 +212,10 @@ BEGIN
         WHERE p.thread_id = suggest.thread
             AND p.turn = (SELECT max(l.turn) FROM tq.pick AS l WHERE l.thread_id = suggest.thread)
     ), asked AS (
-        SELECT q.id, q.question, q.plan FROM tq.query AS q WHERE q.id IN (SELECT p.query_id FROM pick AS p)
+        SELECT q.id, q.question FROM tq.query AS q WHERE q.id IN (SELECT p.query_id FROM pick AS p)
         UNION
-        (SELECT q.id, q.question, q.plan FROM tq.query AS q WHERE q.thread_id = suggest.thread
+        (SELECT q.id, q.question FROM tq.query AS q WHERE q.thread_id = suggest.thread
          ORDER BY q.asked_at DESC LIMIT 1)
-    ), part AS (
-        SELECT a.id, e.entry ->> 'what' AS question, e.place, EXISTS (
-            SELECT FROM tq.answer AS r
-            WHERE r.query_id = a.id AND r.what IS NOT NULL AND r.detail -> 'parts' @> jsonb_build_array(e.entry)) AS answered
-        FROM asked AS a CROSS JOIN LATERAL jsonb_array_elements(a.plan) WITH ORDINALITY AS e (entry, place)
     ), child AS (
         SELECT DISTINCT ON (c.id) c.id, c.document_id, coalesce(c.title, b.text) AS title, p.ordinal,
                abs(c.line_start - p.line_start) AS distance
@@ -236,10 +231,12 @@ BEGIN
                                 AND r.node_id = c.id)
         ORDER BY c.id, p.ordinal, distance
     ), found (question, source, kind, place) AS (
-        SELECT t.question, 'unanswered part', 1, row_number() OVER (ORDER BY t.id, t.place)
-        FROM part AS t
-        -- A question of which no part was answered would be suggested right after it failed.
-        WHERE NOT t.answered AND EXISTS (SELECT FROM part AS o WHERE o.id = t.id AND o.answered)
+        -- An answer tells the parts that its question has besides and that have none. A question that nothing answers has
+        -- no such row: it would be suggested right after it failed.
+        SELECT e.part, 'unanswered part', 1, row_number() OVER (ORDER BY a.id, e.place)
+        FROM asked AS a
+        JOIN tq.answer AS r ON r.query_id = a.id AND r.rank = 1
+        CROSS JOIN LATERAL jsonb_array_elements_text(r.detail -> 'unanswered') WITH ORDINALITY AS e (part, place)
         UNION ALL
         SELECT format(CASE d.language WHEN 'german' THEN 'Was steht in „%s“?' ELSE 'What does “%s” say?' END,
                       left(regexp_replace(btrim(c.title), '\s+', ' ', 'g'), 200)),

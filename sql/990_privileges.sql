@@ -115,7 +115,8 @@ BEGIN
         SELECT g.roles, s.name, n.nsp
         FROM (VALUES
             ('tq', 'tq_reader, tq_loader, tq_worker', 'outline lines ask answers explain check select replay fit estimate
-             source source_url page_image strategy_effective pick follow_up suggest'),
+             source source_url page_image strategy_effective pick follow_up suggest
+             ask_later cancel_query'),
             ('tq', 'tq_loader, tq_admin', 'load load_text retry cancel remove'),
             ('tq', 'tq_worker', 'work'),
             ('tq', 'tq_admin', 'schedule unschedule refresh_model'),
@@ -123,7 +124,7 @@ BEGIN
              'asker shown document_progress waits_for how_far like_pattern match_documents near_names raise_not_found raise_not_ready
               resolve_documents resolve_document summary invalid_argument check_named may_change
               ask_walk ask_record answered select_walk follow_walk known_thread picks_of_answers picks_of_citations keep_picks
-              raise_problem known_query line_range
+              queue_question stop_query raise_problem known_query line_range
               take_places pause_model recall_reply replies_of replay_walk fit_of estimate_of
               stored_document source_of source_url_of page_image_of strategy_values number_of date_of boolean_of'),
             ('tq_private', 'tq_loader', 'store_document change_documents'),
@@ -131,7 +132,8 @@ BEGIN
             ('tq', 'tq_reader, tq_loader, tq_worker', 'record'),
             ('tq_private', 'tq_loader, tq_admin', 'query_walk run_query keep_query'),
             ('tq_private', 'tq_reader, tq_loader, tq_worker', 'record_walk'),
-            ('tq_private', 'tq_worker', 'work store_attachment'),
+            ('tq_private', 'tq_worker', 'work store_attachment begin_query query_goes_on query_found query_answered query_failed
+              query_waits'),
             ('tq_private', 'tq_worker', 'build_tree refresh_statistics ingest_replies keep_replies drop_old_replies
               move_blob blob_moved drop_copy copy_dropped raise_problem'),
             ('tq_private', 'tq_worker', 'open_batch join_batch batch_replies batch_requests end_batch drop_batches'),

@@ -1,5 +1,7 @@
 -- Threads of follow-up questions, and questions of the queue.
 
+DROP FUNCTION IF EXISTS tq_private.replies_of(uuid);
+
 -- ---------------------------------------------------------------- threads
 
 CREATE TABLE tq.thread (
@@ -31,3 +33,29 @@ ALTER TABLE tq.query
     ADD COLUMN thread_id uuid REFERENCES tq.thread ON DELETE SET NULL,
     ADD COLUMN turn int;
 CREATE INDEX query_thread_idx ON tq.query (thread_id, asked_at) WHERE thread_id IS NOT NULL;
+
+-- ---------------------------------------------------------------- questions of the queue
+
+-- A question of the queue has its row before it is asked, and no model yet. What has been asked until now was answered.
+ALTER TABLE tq.query
+    ALTER COLUMN model DROP NOT NULL,
+    ALTER COLUMN elapsed_ms SET DEFAULT 0,
+    ADD COLUMN status text NOT NULL DEFAULT 'answered',
+    ADD COLUMN reads int NOT NULL DEFAULT 0,
+    ADD COLUMN started_at timestamptz,
+    ADD COLUMN finished_at timestamptz,
+    ADD COLUMN sqlstate text,
+    ADD COLUMN error text,
+    ADD COLUMN detail text,
+    ADD COLUMN hint text,
+    ADD CONSTRAINT query_status_check CHECK (status IN ('waiting', 'asking', 'answered', 'failed')),
+    ADD CONSTRAINT query_failed_says_why_check CHECK (status <> 'failed' OR (sqlstate IS NOT NULL AND error IS NOT NULL));
+UPDATE tq.query AS q SET
+    reads = (SELECT count(*) FROM tq.read AS r WHERE r.query_id = q.id),
+    started_at = q.asked_at, finished_at = q.asked_at + q.elapsed_ms * interval '1 millisecond';
+UPDATE tq.query AS q SET
+    status = 'failed', sqlstate = e.error ->> 'sqlstate', error = e.error ->> 'message', detail = e.error ->> 'detail',
+    hint = e.error ->> 'hint'
+FROM tq.answer AS a CROSS JOIN LATERAL (SELECT a.detail -> 'error' AS error) AS e
+WHERE a.query_id = q.id AND a.certainty = 'failed' AND e.error ->> 'message' IS NOT NULL;
+CREATE INDEX query_open_idx ON tq.query (asked_at) WHERE status IN ('waiting', 'asking');

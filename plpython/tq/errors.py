@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 
 class TqError(Exception):
     """An error with a place in the contract.
 
-    code: SQLSTATE ("TQ001"); message: lower case, no full stop; detail: what was seen; hint: what to do.
+    code: SQLSTATE ("TQ001"); message: lower case, no full stop; detail: what was seen; hint: what to do; calls: of models,
+    that what failed had cost, as rows.
     """
 
     def __init__(self, code: str, message: str, detail: str | None = None, hint: str | None = None) -> None:
@@ -15,3 +19,4 @@ class TqError(Exception):
         self.message = message
         self.detail = detail
         self.hint = hint
+        self.calls: Sequence[dict[str, Any]] = ()

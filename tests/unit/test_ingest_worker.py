@@ -12,11 +12,12 @@ from typing import Any
 import pytest
 
 from tq.database import ingest as sql
+from tq.database import later
 from tq.database.connection import Row, Statement
 from tq.errors import TqError
 from tq.ingest import jobs
 from tq.ingest.calls import Asking, Pool
-from tq.ingest.messages import CONVERT, DEAD, MODEL, Failure, Malformed, backoff, parse
+from tq.ingest.messages import ASK, CONVERT, DEAD, MODEL, Failure, Malformed, backoff, parse
 from tq.ingest.worker import Worker, begin_work, is_cancel
 from tq.model.driver import Reply
 from tq.model.limits import Model
@@ -51,7 +52,9 @@ class FakeDatabase:
 
     status: str = "summarising"
     model: bool = True
-    queues: dict[str, list[Stored]] = field(default_factory=lambda: {CONVERT: [], MODEL: [], DEAD: []})
+    queues: dict[str, list[Stored]] = field(
+        default_factory=lambda: {ASK: [], CONVERT: [], MODEL: [], DEAD: []}
+    )
     failed: tuple[Any, ...] | None = None
     settings: dict[str, str] = field(default_factory=lambda: {"max_attempts": "3"})
     commits: int = 0
@@ -79,6 +82,8 @@ class FakeDatabase:
             self.queues[values[0]] = [m for m in self.queues[values[0]] if m.id not in values[1]]
         elif statement is sql.ANY_MESSAGES:
             return [{"any_left": bool(self.queues[CONVERT] or self.queues[MODEL])}]
+        elif statement is later.ANY_WAITS:
+            return [{"any_left": bool(self.queues[ASK])}]
         elif statement is sql.SETTINGS:
             return [{"name": name, "value": value} for name, value in self.settings.items()]
         elif statement is sql.DOCUMENTS:
@@ -186,7 +191,7 @@ def test_a_step_that_works_is_over(scripted: Callable[..., None]) -> None:
     db = FakeDatabase()
     db.put(MODEL, summarise())
     run(db)
-    assert db.queues == {CONVERT: [], MODEL: [], DEAD: []}
+    assert db.queues == {ASK: [], CONVERT: [], MODEL: [], DEAD: []}
     assert db.failed is None
 
 
@@ -290,7 +295,7 @@ def test_a_document_removed_cancelled_or_ready_drops_its_messages(status: str) -
     db.put(MODEL, {"document_id": DOCUMENT, "step": "mark", "window": 1})
     db.put(CONVERT, {"document_id": DOCUMENT})
     run(db)
-    assert db.queues == {CONVERT: [], MODEL: [], DEAD: []}
+    assert db.queues == {ASK: [], CONVERT: [], MODEL: [], DEAD: []}
     assert db.failed is None
 
 

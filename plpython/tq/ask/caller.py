@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -71,6 +72,7 @@ class Caller:
         self._models = by_purpose
         self.budget = budget
         self._costs: dict[tuple[str | None, str], Cost] = {}
+        self._done: Counter[str] = Counter()
         self.ended: Callable[[], None] | None = None  # called after each call that has ended
         lanes: dict[str, Lane] = {}
         by_name: dict[str, Lane] = {}
@@ -91,6 +93,15 @@ class Caller:
 
     def model(self, purpose: str) -> Model:
         return self._models.get(purpose) or self._models["read"]
+
+    @property
+    def busy(self) -> bool:
+        """Whether calls are on their way."""
+        return self._calls.busy
+
+    def done(self, purpose: str) -> int:
+        """How many tasks of a purpose have ended."""
+        return self._done[purpose]
 
     def submit(self, task: Task[Any], then: Then, document: str | None = None) -> bool:
         """Run a task, where the budget admits it. document: whose cost it is."""
@@ -125,6 +136,7 @@ class Caller:
                 if self._submit(running):
                     return
                 over_budget = True
+        self._done[running.task.purpose] += 1
         running.then(
             Ended(
                 running.task,
@@ -187,6 +199,7 @@ class Caller:
     def put_into(self, error: TqError) -> None:
         """What was spent, in the error: the records of a question that raises roll back."""
         total = self.total()
+        error.calls = self.told()
         if total["calls"]:
             spent = (
                 f"It had cost {words.count(total['calls'], 'call')}, {total['input_tokens']} tokens in and "

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+import uuid
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from tq.ask import compare, evidence, plan, rows, scope, tell, trace, weigh, words
@@ -35,28 +37,30 @@ def ask(
     strategy: str | None,
     opener: Opener = open_driver,
     begin: Callable[[], Begin] | None = None,
+    queued: Queued | None = None,
 ) -> Answers:
     """All answers in order of rank, and the trace: {"shown": [...], "held": [...], "trace": {...}}.
 
-    begin: where a follow-up begins, in place of doc. Raises TqError: TQ001, TQ002 (document), TQ020 (strategy, model),
-    TQ021 (question), TQ101 to TQ104 (model), unless the strategy wants errors as a row.
+    begin: where a follow-up begins, in place of doc; queued: the question is one of the queue. Raises TqError: TQ001,
+    TQ002 (document), TQ020 (strategy, model), TQ021 (question), TQ101 to TQ104 (model), unless the strategy wants errors
+    as a row.
     """
-    started = time.perf_counter()
+    started = time.perf_counter() - (queued.spent if queued else 0.0)
     chosen = _strategy(database, strategy)
     asking_it: Asking | None = None
     try:
         asking_it = Asking(
-            database, doc, _checked(question), chosen, opener, started, begin=begin and begin()
+            database, doc, _checked(question), chosen, opener, started, begin=begin and begin(), queued=queued
         )
         return asking_it.run()
     except TqError as error:
         if asking_it is not None:
             asking_it.caller.put_into(error)
-        if chosen.on_error != "row":
+        if chosen.on_error != "row" or (queued and queued.again(error)):
             raise
         elapsed = _since(started)
         row = rows.failed(chosen, chosen.model or "", error, elapsed)
-        record = trace.nothing(doc, question or "", chosen, chosen.model or "", elapsed)
+        record = trace.nothing(doc, question or "", chosen, chosen.model or "", elapsed, error.calls)
         return {"shown": [row], "held": [], "trace": record}
 
 
@@ -84,6 +88,18 @@ def replay(
     return Asking(
         database, row["document"], row["question"], strategy, stored_only, started, memory, begin
     ).run()
+
+
+@dataclass(frozen=True, slots=True)
+class Queued:
+    """What is different with a question of the queue. spent: seconds that earlier attempts took; heard: called after every
+    call of the model that is not the last of its stage; again: whether it will be asked again after an error, which
+    therefore is no row yet."""
+
+    query: str
+    spent: float
+    heard: Callable[[Asking], None]
+    again: Callable[[TqError], bool]
 
 
 class _Stored:
@@ -173,6 +189,7 @@ class Asking:
         started: float,
         memory: models.QuestionMemory | None = None,
         begin: Begin | None = None,
+        queued: Queued | None = None,
     ) -> None:
         settings = asking.settings(database)
         by_purpose = {purpose: _model(database, strategy, settings, purpose) for purpose in PURPOSES}
@@ -189,10 +206,15 @@ class Asking:
         self._ready, outside = narrowed(database, strategy, doc, self._ready, begin is not None)
         self._left += outside
         self._queries = asking.possible_queries(database, [row.id for row in self._ready])
-        self._memory = memory or models.QuestionMemory(database, bool(settings.get("reuse_replies", True)))
+        self._queued = queued
+        self._memory = memory or models.QuestionMemory(
+            database, bool(settings.get("reuse_replies", True)), resumed=queued.query if queued else None
+        )
         self._budget = Budget(strategy, started)
         self.caller = Caller(database, strategy, by_purpose, opener, self._memory, self._budget)
+        self.caller.ended = self._heard
         self._plan = Planned("lookup", (), ())
+        self._ranked: list[Claim] | None = None
         self._scope: Scope | None = None
         self._walk: Walk | None = None
         self._widened = ""  # why the search left the picked sections, as a sentence
@@ -277,6 +299,30 @@ class Asking:
             self._widened = tell.widened(wanted, len(self._plan.aims))
             self.caller.drain()
 
+    # ------------------------------------------------------------ before the end
+
+    def _heard(self) -> None:
+        if self._queued is not None and self.caller.busy:
+            self._queued.heard(self)
+
+    def found(self) -> list[rows.Row]:
+        """Rows of the claims that have come since the last call, as much as can be said before they are compared. Their
+        quotes are checked; each keeps its id."""
+        if self._walk is None or self._scope is None:
+            return []
+        standing = evidence.standing(self._walk.claims) if self._ranked is None else self._ranked
+        fresh = [claim for claim in standing if not claim.answer_id]
+        good, _ = evidence.verify(fresh, asking.stored(self._database, evidence.lines_of(fresh)))
+        for claim in good:
+            claim.answer_id = str(uuid.uuid4())
+        claims = weigh.rank(good, self._question.strategy)
+        found = Found(self._question, self._plan, self._scope, [], [], claims, {}, self._left, self._widened)
+        return rows.early(found, self.caller.done("read"), self.caller.total(), _since(self._started))
+
+    def fresh_replies(self) -> Sequence[dict[str, Any]]:
+        """What the model has replied since the last call."""
+        return self._memory.fresh()
+
     # ------------------------------------------------------------ what was found
 
     def _settle(self, comparing: bool) -> Found:
@@ -287,11 +333,12 @@ class Asking:
         strategy = self._question.strategy
         routes, visits = self._walk.settle()
         self._left += self._walk.left
-        ranked = weigh.rank(weigh.merge(self._verified(self._walk.claims)), strategy)
+        ranked = self._ranked = weigh.rank(weigh.merge(self._verified(self._walk.claims)), strategy)
         relations: compare.Relations = {}
         if comparing:
             try:
                 self._left += compare.start(self.caller, ranked, relations)
+                self._heard()
                 self.caller.drain()
             except Spent:
                 pass  # what was compared until then counts

@@ -252,6 +252,7 @@ class Claim:
     visits: list[Visit]
     fit: float
     sure: float = 1.0  # how much speaks for its being an answer at all; 1 is enough
+    answer_id: str = ""  # where it was shown before the question's end
     ranking: dict[str, float] = field(default_factory=dict)
     contradicts: list[Claim] = field(default_factory=list)
 

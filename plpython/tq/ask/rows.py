@@ -30,6 +30,12 @@ def answers(database: Database, found: Found, cost: Row, elapsed_ms: float) -> l
     return [_answer(rank, claim, found, unanswered, told) for rank, claim in enumerate(found.claims, 1)]
 
 
+def early(found: Found, reads: int, cost: Row, elapsed_ms: float) -> list[Row]:
+    """Rows of claims that nothing was compared with yet."""
+    told = {"cost": cost, "elapsed_ms": elapsed_ms, "reads": reads, "final": False}
+    return [_answer(rank, claim, found, [], told) for rank, claim in enumerate(found.claims, 1)]
+
+
 def _answer(rank: int, claim: Claim, found: Found, unanswered: Sequence[Aim], told: Row) -> Row:
     against = [other for other in claim.contradicts if other in found.claims]
     compared = found.compared.get(id(claim), 0)
@@ -42,6 +48,7 @@ def _answer(rank: int, claim: Claim, found: Found, unanswered: Sequence[Aim], to
         certainty, doubt = ("settled" if claim.on_lines else "supported"), None
     return {
         **_flat(claim),
+        "answer_id": claim.answer_id or None,
         "rank": rank,
         "what": claim.what,
         "why": tell.why(claim),
@@ -55,6 +62,7 @@ def _answer(rank: int, claim: Claim, found: Found, unanswered: Sequence[Aim], to
         "score": claim.score,
         "detail": _detail(found, claim.aim.subject, told)
         | {
+            "unanswered": [aim.told for aim in unanswered],
             "ranking": claim.ranking
             | {"weights": found.question.strategy.weights, "places": claim.agreement},
             "contradictions": [

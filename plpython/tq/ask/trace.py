@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -39,11 +40,16 @@ def trace(
 
 
 def nothing(
-    doc: str | None, question: str, strategy: Strategy, model: str, elapsed_ms: float
+    doc: str | None,
+    question: str,
+    strategy: Strategy,
+    model: str,
+    elapsed_ms: float,
+    calls: Sequence[dict[str, Any]],
 ) -> dict[str, Any]:
-    """The record of a question that failed before anything was found."""
+    """The record of a question that failed: what it had cost, no more."""
     query = _query(doc, question, strategy, model, elapsed_ms)
-    return {"query": query, "routes": [], "reads": [], "omissions": [], "calls": []}
+    return {"query": query, "routes": [], "reads": [], "omissions": [], "calls": list(calls)}
 
 
 def _query(

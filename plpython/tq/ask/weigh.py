@@ -80,6 +80,7 @@ def absorb(head: Claim, other: Claim) -> None:
     head.visits += [visit for visit in other.visits if visit not in head.visits]
     head.fit = max(head.fit, other.fit)
     head.sure = max(head.sure, other.sure)
+    head.answer_id = head.answer_id or other.answer_id
 
 
 def merge(claims: Sequence[Claim]) -> list[Claim]:

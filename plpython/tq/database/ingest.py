@@ -30,7 +30,8 @@ HIDE_MESSAGES = Statement(
     ("text", "int8[]", "int4"),
 )
 ANY_MESSAGES = Statement(
-    "SELECT EXISTS (SELECT FROM pgmq.q_tq_convert) OR EXISTS (SELECT FROM pgmq.q_tq_model) AS any_left"
+    "SELECT EXISTS (SELECT FROM pgmq.q_tq_convert) OR EXISTS (SELECT FROM pgmq.q_tq_model)"
+    " OR EXISTS (SELECT FROM pgmq.q_tq_ask) AS any_left"
 )
 
 # ---------------------------------------------------------------- documents

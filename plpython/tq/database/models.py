@@ -38,7 +38,8 @@ GIVE = Statement(
 PAUSE = Statement("SELECT tq_private.pause_model($1, $2)::text AS done", ("int4", "float8"))
 RECALL = Statement("SELECT tq_private.recall_reply($1)::text AS reply", ("text",))
 REPLIES_OF = Statement(
-    "SELECT r.fingerprint, r.reply::text AS reply FROM tq_private.replies_of($1::uuid) AS r", ("text",)
+    "SELECT r.fingerprint, r.reply::text AS reply, r.accepted FROM tq_private.replies_of($1::uuid) AS r",
+    ("text",),
 )
 INGEST_REPLIES = Statement(
     "SELECT r.fingerprint, r.reply::text AS reply FROM tq_private.ingest_replies($1) AS r", ("text[]",)
@@ -143,13 +144,26 @@ class IngestMemory:
 
 class QuestionMemory:
     """Replies of one question. Earlier ones of the same asker are taken where they were accepted; a replay takes those
-    of the question replayed, and no other."""
+    of the question replayed, and no other. resumed: a question whose attempt broke off; what it had got costs nothing."""
 
-    def __init__(self, database: Database, reuse: bool = True, replayed: str | None = None) -> None:
+    def __init__(
+        self,
+        database: Database,
+        reuse: bool = True,
+        replayed: str | None = None,
+        resumed: str | None = None,
+    ) -> None:
         self._database = database
         self._reuse = reuse
         self._known: dict[str, Reply] = {}
         self._all: list[dict[str, Any]] = []
+        self._given = 0
+        if resumed is not None:
+            self._known = {
+                row["fingerprint"]: decode(row["reply"], True)
+                for row in database.fetch(REPLIES_OF, resumed)
+                if row["accepted"]
+            }
         self.replaying = replayed is not None
         if replayed is not None:
             self._known = {
@@ -186,3 +200,8 @@ class QuestionMemory:
 
     def trace(self) -> Sequence[dict[str, Any]]:
         return self._all
+
+    def fresh(self) -> Sequence[dict[str, Any]]:
+        """What has come since the last call."""
+        given, self._given = self._given, len(self._all)
+        return self._all[given:]

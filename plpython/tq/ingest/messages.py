@@ -1,9 +1,9 @@
-"""A message of a queue: one step of one document, how often it was tried, and what follows a failure.
+"""A message of a queue: one step of one document, or a question; how often it was tried, and what follows a failure.
 
-Body: {"document_id", "step", "window", "node" or "batch", "attempt", "history"}. `attempt` is the number of the attempt that the
-first read of the message starts. pgmq counts reads, so a crash (which only makes the message visible again) is counted
-by read_ct, and a failure that we saw by a fresh message with a higher attempt. A deferral sends a fresh message with
-the attempt unchanged, so that waiting for a rate limit costs nothing.
+Body: {"document_id", "step", "window", "node" or "batch", "attempt", "history"}, or "query_id" in place of the first.
+`attempt` is the number of the attempt that the first read of the message starts. pgmq counts reads, so a crash (which
+only makes the message visible again) is counted by read_ct, and a failure that we saw by a fresh message with a higher
+attempt. A deferral sends a fresh message with the attempt unchanged, so that waiting for a rate limit costs nothing.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any
 
 CONVERT = "tq_convert"
 MODEL = "tq_model"
+ASK = "tq_ask"
 DEAD = "tq_dead"
 CONVERT_STEPS = ("convert", "store", "drop")  # the latter two are of a blob, not of a document
 BATCH = "batch"  # looks at a message batch
@@ -41,6 +42,7 @@ class Message:
     window: int = 0
     node: str = ""
     batch: str = ""
+    query: str = ""
 
     @property
     def attempt(self) -> int:
@@ -62,6 +64,7 @@ class Message:
             {
                 "queue": self.queue,
                 "document_id": self.document_id or None,
+                "query_id": self.query or None,
                 "step": self.step,
                 "message": body,
                 "attempts": self.attempt,
@@ -121,6 +124,10 @@ def parse(queue: str, message_id: int, read_ct: int, text: str) -> Message:
         body = None
     if not isinstance(body, dict):
         raise Malformed("the body is not a JSON object")
+    if queue == ASK:
+        return Message(
+            queue, message_id, read_ct, body, "", "ask", query=_uuid(body.get("query_id"), "query_id")
+        )
     step = body.get("step", "convert") if queue == CONVERT else body.get("step")
     if step not in (CONVERT_STEPS if queue == CONVERT else MODEL_STEPS):
         raise Malformed(f"the step {str(step)[:60]!r} is not known")

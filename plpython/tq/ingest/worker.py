@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from tq.database import ingest as sql
-from tq.database import models
+from tq.database import later, models
 from tq.database.connection import Database
 from tq.errors import TqError
 from tq.ingest import jobs as steps_of_model
@@ -20,6 +20,7 @@ from tq.ingest.calls import Pool
 from tq.ingest.converting import Command, convert, installed_converter
 from tq.ingest.jobs import Job
 from tq.ingest.messages import (
+    ASK,
     BATCH,
     CONVERT,
     DEAD,
@@ -36,6 +37,7 @@ from tq.ingest.steps import build_document, cut_document, finish_document, resum
 from tq.ingest.storing import keep_bytes
 from tq.model.driver import Driver, open_driver
 from tq.model.limits import Model
+from tq.thread.later import MayNotAct, serve
 
 AT_ONCE = 50  # messages in one transaction, where the driver computes
 AT_ONCE_SECONDS = 1.0
@@ -45,6 +47,7 @@ GRACE_SECONDS = 4.0  # after the end of its time, for calls in flight
 DEFER_SECONDS = 10  # where a rate limit does not say how long
 LONGEST_DEFERRAL = 3600
 
+QUEUES = (ASK, CONVERT, MODEL)
 SINGLE: dict[str, Callable[[Session, Message, Document], None]] = {
     "cut": cut_document,
     "build": build_document,
@@ -104,7 +107,8 @@ class Worker:
         self._db.commit()
         while self._in_time():
             before = self.done
-            busy = self._model_turn()
+            busy = self._ask_turn()
+            busy = self._model_turn() or busy
             busy = self._convert_turn() or busy
             if busy or self.done != before:
                 continue
@@ -143,7 +147,7 @@ class Worker:
 
     def _hide(self) -> None:
         self._last_hide = time.monotonic()
-        for queue in (CONVERT, MODEL):
+        for queue in QUEUES:
             self._session.hide(
                 queue, [message.id for message in self._held.values() if message.queue == queue]
             )
@@ -179,6 +183,32 @@ class Worker:
         for message in messages:
             if self._held.pop((message.queue, message.id), None) is not None:
                 self.done += 1
+
+    # ------------------------------------------------------------ questions
+
+    def _ask_turn(self) -> bool:
+        """One question, to its end: someone waits for it, and what ingest does meanwhile can wait."""
+        messages = self._read(ASK, 1) if self._in_time() else []
+        for message in messages:
+            self._guarded(message, self._ask)
+        return bool(messages)
+
+    def _ask(self, message: Message) -> None:
+        final = message.attempt >= self._session.settings.max_attempts
+        try:
+            end = serve(self._db, message.query, final, self._beat_or_late, self._driver_of)
+        except _Late:
+            later.waits(self._db, message.query)
+            self._release([message])
+            return
+        except MayNotAct:
+            self._db.rollback()
+            later.waits(self._db, message.query, _may_not_act())
+            self._release([message], DEFER_SECONDS)
+            return
+        end()
+        self._session.delete(ASK, [message.id])
+        self._db.commit()
 
     # ------------------------------------------------------------ convert
 
@@ -349,7 +379,8 @@ class Worker:
     def _more(self, model: Model, count: int) -> list[Job]:
         """More messages for a model whose calls have room. What is not for it waits in the backlog, and while something
         waits there nothing more is read."""
-        messages = [] if self._backlog else self._read(MODEL, count)
+        # A question that waits comes first: the flow runs dry, and then it is asked.
+        messages = [] if self._backlog or later.any_waits(self._db) else self._read(MODEL, count)
         if not messages:
             return []
         documents = self._documents(messages)
@@ -428,7 +459,7 @@ class Worker:
 
     def _drop(self, messages: Sequence[Message]) -> None:
         """Nothing is left to do for these."""
-        for queue in (CONVERT, MODEL):
+        for queue in QUEUES:
             self._session.delete(queue, [message.id for message in messages if message.queue == queue])
         self._db.commit()
         self._ended(messages)
@@ -450,6 +481,8 @@ class Worker:
     def _failed(self, message: Message, error: Exception) -> None:
         """An attempt failed: later, again, or never."""
         failure = Failure.of(error)
+        if message.query:
+            later.waits(self._db, message.query, _told(failure, error))
         if failure.sqlstate == "TQ101":
             wait = getattr(error, "retry_after", None)
             seconds = DEFER_SECONDS if wait is None else max(0, min(LONGEST_DEFERRAL, int(wait) + 1))
@@ -476,12 +509,30 @@ class Worker:
             )
             if failed:
                 self._session.notify(message.document_id)
+        if message.query:
+            later.failed(self._db, message.query, _told(failure))
         if dead:
             self._session.send(DEAD, [message.dead(failure)])
         self._session.delete(message.queue, [message.id])
         self._db.commit()
         self._held.pop((message.queue, message.id), None)
         self.done += 1
+
+
+def _told(failure: Failure, error: Exception | None = None) -> TqError:
+    """A failure as the row of a question shows it."""
+    return (
+        error if isinstance(error, TqError) else TqError(failure.sqlstate, failure.error, None, failure.hint)
+    )
+
+
+def _may_not_act() -> TqError:
+    return TqError(
+        "42501",
+        "the worker may not act for the role that asked",
+        "It runs as a role that is neither a superuser nor a member of the asker's.",
+        "GRANT the asker's role to the worker's, or let a superuser's worker run (tq.schedule, tq worker).",
+    )
 
 
 def begin_work(db: Database, seconds: int | None, until_empty: bool | None) -> int:

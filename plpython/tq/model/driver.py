@@ -264,7 +264,7 @@ class Calls:
     def completed(self) -> Iterator[tuple[Hashable, Outcome]]:
         """Outcomes in the order of their ends, until none is left; the caller may submit more meanwhile."""
         try:
-            while self._left():
+            while self.busy:
                 yield self._next()
         except BaseException:  # the caller's too: it may leave before the end
             self.close()
@@ -288,7 +288,9 @@ class Calls:
                     with contextlib.suppress(Exception):  # a lost connection has given them back
                         lane.gate.give(flying)
 
-    def _left(self) -> bool:
+    @property
+    def busy(self) -> bool:
+        """Whether any call is not taken yet."""
         return bool(self._ready) or any(lane.waiting or lane.flying for lane in self._lanes)
 
     def _next(self) -> tuple[Hashable, Outcome]:
