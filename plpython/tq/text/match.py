@@ -189,7 +189,7 @@ class Matcher:
         if passage.speaker:
             sure += TALK
         if self._denies and not negations(passage.text[:_SCORED]):
-            sure -= 1.0
+            sure -= 2.0
             fit -= 0.1
         fit = max(0.0, fit)
         return Match(index, fit / (fit + HALF), reach, sure, tuple(own[index]))
