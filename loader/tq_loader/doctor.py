@@ -164,7 +164,6 @@ CREATE OR REPLACE FUNCTION pg_temp.tq_doctor(task jsonb) RETURNS jsonb LANGUAGE 
 import hashlib, importlib.metadata, json, os, pathlib, subprocess, sys
 wanted = json.loads(task)
 seen = {"python": "%d.%d.%d" % sys.version_info[:3]}
-seen["keys"] = [key for key in wanted["keys"] if os.environ.get(key)]
 try:
     import tq
     folder = pathlib.Path(tq.__file__).resolve().parent
@@ -205,13 +204,40 @@ if python:
     if wanted["job"]:
         connect = "import sys, psycopg; psycopg.connect(sys.argv[1]).close()"
         seen["job"] = run(python, "-I", "-c", connect, wanted["job"])
+if "import_error" not in seen:
+    def attempt(step):
+        try:
+            return step()
+        except Exception as error:
+            return {"error": getattr(error, "message", str(error)), "detail": getattr(error, "detail", None),
+                    "hint": getattr(error, "hint", None)}
+    def key_of(driver, base_url):
+        from dataclasses import asdict
+        from tq.model import keys
+        found = keys.seen(driver, base_url)
+        return None if found is None else asdict(found)
+    def store(place, digest, writes):
+        import io
+        from tq.store import open_store
+        opened = open_store(place, lambda: plpy.execute("SELECT 1"))
+        if writes:
+            content = os.urandom(32)
+            own = hashlib.sha256(content).hexdigest()
+            opened.put(own, io.BytesIO(content), len(content))
+            try:
+                if opened.read(own, 0, 64) != content:
+                    return {"error": "what was written is not what is read", "detail": place, "hint": None}
+            finally:
+                opened.delete(own)
+        return {"sample": len(opened.read(digest, 0, 65536)) if digest else None}
+    seen["models"] = [attempt(lambda: key_of(*model)) for model in wanted["models"]]
+    seen["stores"] = [attempt(lambda: store(*place)) for place in wanted["stores"]]
 return json.dumps(seen)
 $body$"""
 
 # Runs in the converter's interpreter: the languages that pictures can be read in.
 PICTURES = "from tq_loader.convert import ocr; print('languages:', *ocr.languages())"
 MODULES = ("msgspec", "Stemmer", "sqlglot")
-KEYS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY")
 
 
 def check_inside(connection: psycopg.Connection[Any]) -> list[Finding]:
@@ -226,7 +252,16 @@ def check_inside(connection: psycopg.Connection[Any]) -> list[Finding]:
     superuser = connection.execute("SELECT rolsuper FROM pg_roles WHERE rolname = current_user").fetchone()
     if superuser is None or not superuser[0]:
         return []
-    task = {"keys": KEYS, "modules": MODULES, "job": job_address(connection), "pictures": PICTURES}
+    models, stores = models_in_use(connection), stores_in_use(connection)
+    task = {
+        "modules": MODULES,
+        "job": job_address(connection),
+        "pictures": PICTURES,
+        "models": [(model.driver, model.base_url) for model in models],
+        "stores": [
+            (store.place, store.digest, store.wanted) for store in stores if store.place != "database"
+        ],
+    }
     connection.execute(INSIDE)
     answer = connection.execute("SELECT pg_temp.tq_doctor(%s::jsonb)", [json.dumps(task)]).fetchone()
     assert answer is not None
@@ -237,7 +272,8 @@ def check_inside(connection: psycopg.Connection[Any]) -> list[Finding]:
         *_converter(seen),
         *_pictures(seen),
         *_job(connection, seen),
-        *_model(connection, seen["keys"]),
+        *_models(models, seen.get("models", [])),
+        *_stores(stores, seen.get("stores", [])),
     ]
 
 
@@ -346,23 +382,149 @@ def _job(connection: psycopg.Connection[Any], seen: dict[str, Any]) -> list[Find
     return [ok("pg_cron connection", f"a job can connect over {setting(connection, 'cron.host')}")]
 
 
-def _model(connection: psycopg.Connection[Any], keys: list[str]) -> list[Finding]:
+# ---- models and their keys, as the server has them ------------------------------------------------------
+
+
+@dataclass(slots=True, frozen=True)
+class ModelInUse:
+    """A model, and what names it: settings and strategies. ``driver`` is None for a name that has no row."""
+
+    name: str
+    named_by: tuple[str, ...]
+    driver: str | None
+    base_url: str | None
+    remote_name: str | None
+
+
+_MODELS = """
+WITH named (name, by, place) AS (
+    SELECT s.value #>> '{}', CASE s.name WHEN 'model' THEN '' ELSE substr(s.name, 7) END, s.name
+    FROM tq.setting AS s WHERE s.name = 'model' OR (s.name LIKE 'model\\_%' AND s.value #>> '{}' <> '')
+    UNION ALL
+    SELECT e.value, 'strategy ' || s.name, 'strategy ' || s.name
+    FROM tq.strategy AS s, jsonb_each_text(to_jsonb(s)) AS e WHERE e.key ~ '^model(_|$)' AND e.value IS NOT NULL
+)
+SELECT n.name, array_agg(DISTINCT n.by ORDER BY n.by), min(m.driver), min(m.base_url), min(m.remote_name)
+FROM named AS n LEFT JOIN tq.model AS m ON m.name = n.name GROUP BY n.name ORDER BY bool_or(n.by = '') DESC, n.name
+"""
+
+
+def models_in_use(connection: psycopg.Connection[Any]) -> list[ModelInUse]:
+    """The model of the setting `model` first, then those that one purpose or a strategy has; none without tq."""
     if connection.execute("SELECT to_regclass('tq.setting')").fetchone() == (None,):
         return []
-    row = connection.execute(
-        "SELECT m.name, m.driver FROM tq.setting s LEFT JOIN tq.model m ON m.name = s.value #>> '{}'"
-        " WHERE s.name = 'model'"
-    ).fetchone()
-    if row is None or row[0] is None:
-        mend = "UPDATE tq.setting SET value = '\"extractive\"' WHERE name = 'model'"
-        return [Finding("model", "fail", "the setting model names no row of tq.model", mend)]
-    name, driver = row
-    needed = {"anthropic": "ANTHROPIC_API_KEY"}.get(driver)
-    if needed and needed not in keys:
-        mend = f"export {needed} and start the server anew: `make down up`"
-        return [Finding("model", "fail", f"{name} ({driver}), and the server has no {needed}", mend)]
-    what = "embedded: no key, no network" if driver == "extractive" else f"driver {driver}"
-    return [ok("model", f"{name} ({what})")]
+    return [
+        ModelInUse(name, tuple(named_by), *rest)
+        for name, named_by, *rest in connection.execute(_MODELS).fetchall()
+    ]
+
+
+def _models(models: list[ModelInUse], keys: list[dict[str, Any] | None]) -> list[Finding]:
+    findings = []
+    for n, model in enumerate(models):
+        key = keys[n] if n < len(keys) else None
+        purposes = [by for by in model.named_by if by]
+        check = "model" if "" in model.named_by else "model of " + ", ".join(purposes[:4])
+        if model.driver is None:
+            where = "the setting model" if check == "model" else ", ".join(purposes[:4])
+            mend = f"name a row of tq.model there, or add one: {model.name}"
+            findings.append(Finding(check, "fail", f"{where} names no row of tq.model: {model.name}", mend))
+        else:
+            findings.append(_model(check, model, key))
+    return findings
+
+
+def _model(check: str, model: ModelInUse, key: dict[str, Any] | None) -> Finding:
+    """Whether a model can be asked with what the server process has; a key in this shell helps nobody."""
+    if model.driver == "extractive":
+        return ok(check, f"{model.name} (embedded: no key, no network)")
+    what = f"{model.name} ({model.driver}{f', {model.remote_name}' if model.remote_name else ''})"
+    if key is None:
+        return Finding(check, "warn", f"{what}: its key was not looked for", "run `make up`, then look again")
+    if "error" in key:
+        seen = f"{what}: {key['error']}" + (f": {key['detail']}" if key["detail"] else "")
+        return Finding(check, "fail", seen, key["hint"] or "")
+    name = key["key"]
+    if key["place"] and key["sent"]:
+        return ok(check, f"{what}, with {name} of {key['place']} of the server, at {key['url']}")
+    if key["place"]:
+        mend = f"if it is to have the key: start the server with TQ_KEY_HOSTS={_host(key['url'])}"
+        return ok(check, f"{what}, without a key, at {key['url']}") if not key["needed"] else Finding(
+            check, "fail", f"{what}: {key['url']} may not have the key", mend
+        )  # fmt: skip
+    if not key["needed"]:
+        return ok(check, f"{what}, without a key, at {key['url']}")
+    here = f", though this shell has {name}" if os.environ.get(name) else ""
+    mend = (
+        f"export {name} and start the server anew (`make down up`), or put a line {name}=… into a file of mode 600 that"
+        " TQ_KEY_FILE names in its environment"
+    )
+    return Finding(check, "fail", f"{what}, and the server has no {name}{here}", mend)
+
+
+def _host(url: str) -> str:
+    from urllib.parse import urlsplit
+
+    return urlsplit(url).hostname or url
+
+
+# ---- where the files' bytes are -------------------------------------------------------------------------
+
+
+@dataclass(slots=True, frozen=True)
+class StoreInUse:
+    """``wanted``: new files go there; ``digest``, ``document``: one of the files that are there."""
+
+    place: str
+    wanted: bool
+    files: int
+    digest: str | None
+    document: str | None
+
+
+_STORES = """
+WITH wanted AS (SELECT coalesce((SELECT s.value #>> '{}' FROM tq.setting AS s WHERE s.name = 'blob_store'), 'database') AS place),
+there AS (
+    SELECT coalesce(b.store, 'database') AS place, count(*)::int AS files, max(encode(b.sha256, 'hex')) AS digest
+    FROM tq.blob AS b GROUP BY 1
+)
+SELECT coalesce(t.place, w.place), w.place IS NOT NULL, coalesce(t.files, 0), t.digest,
+    (SELECT d.name FROM tq.document AS d WHERE d.sha256 = decode(t.digest, 'hex') LIMIT 1)
+FROM there AS t FULL JOIN wanted AS w ON w.place = t.place ORDER BY 2 DESC, 1
+"""
+
+
+def stores_in_use(connection: psycopg.Connection[Any]) -> list[StoreInUse]:
+    """Where new files go first, then wherever older ones are; none without tq."""
+    if connection.execute("SELECT to_regclass('tq.blob')").fetchone() == (None,):
+        return []
+    return [StoreInUse(*row) for row in connection.execute(_STORES).fetchall()]
+
+
+def _stores(stores: list[StoreInUse], seen: list[dict[str, Any]]) -> list[Finding]:
+    answers = iter(seen)
+    findings = []
+    for store in stores:
+        files = f"{store.files:,} {'file' if store.files == 1 else 'files'}"
+        check = "files' bytes" if store.wanted else "older files"
+        if store.place == "database":
+            findings.append(ok(check, f"in the database: {files}"))
+            continue
+        answer = next(answers, None)
+        if answer is None:
+            continue
+        name = store.document or store.digest
+        if "error" in answer:
+            told = f": {answer['detail']}" if answer["detail"] else ""
+            read = f" (reading {name}, one of {files})" if store.files and not store.wanted else ""
+            seen_there = f"{store.place}: {answer['error']}{told}{read}"
+            findings.append(Finding(check, "fail", seen_there, answer["hint"] or "look at the store"))
+            continue
+        what = "can be written and read" if store.wanted else "can be read"
+        if store.files:
+            what += f", {name} too, one of {files}"
+        findings.append(ok(check, f"{store.place} {what}"))
+    return findings
 
 
 def check_schema(connection: psycopg.Connection[Any]) -> list[Finding]:

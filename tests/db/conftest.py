@@ -1,14 +1,20 @@
-"""A ready document to attack, and its parts by name."""
+"""A ready document to attack, and its parts by name; a directory for files' bytes."""
 
 from __future__ import annotations
 
+import os
+import shutil
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
+
+from tq_loader.cluster import account
+from tq_loader.home import Instance
 
 Connection = psycopg.Connection[Any]
 
@@ -76,3 +82,15 @@ def tree(db: Connection) -> Tree:
 def make(db: Connection) -> Callable[[str], Tree]:
     """Makes further ready documents."""
     return lambda name: make_tree(db, name)
+
+
+@pytest.fixture
+def folder(server: Instance) -> Iterator[Path]:
+    """A directory of the server's account."""
+    path = server.root / f"blobs_{os.getpid()}"
+    path.mkdir(mode=0o700)
+    who = account()
+    if who.borrowed:
+        os.chown(path, who.uid, who.gid)
+    yield path
+    shutil.rmtree(path)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import shutil
 import subprocess
 import sys
 import urllib.request
@@ -18,27 +17,13 @@ import pymupdf
 import pytest
 
 from tq.ingest.worker import Worker
-from tq_loader.cluster import account
 from tq_loader.database import PsycopgDatabase
-from tq_loader.home import Instance
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from ingest_help import Connection, assert_ready, dead, document, load, queued, value, work
 
 TEXT = "# Rules\n\nThe door code is changed every 90 days.\nVisitors sign the book.\n"
 DIGEST = hashlib.sha256(TEXT.encode()).hexdigest()
-
-
-@pytest.fixture
-def folder(server: Instance) -> Iterator[Path]:
-    """A directory of the server's account."""
-    path = server.root / f"blobs_{os.getpid()}"
-    path.mkdir(mode=0o700)
-    who = account()
-    if who.borrowed:
-        os.chown(path, who.uid, who.gid)
-    yield path
-    shutil.rmtree(path)
 
 
 @pytest.fixture(scope="module")

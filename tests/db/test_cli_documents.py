@@ -119,6 +119,7 @@ def test_ask_shows_every_part(cli: Cli, tmp_path: Path) -> None:
     rows = json.loads(cli("ask", "desk.md", "How much is the fee for a missed appointment?", "--json").stdout)
     assert rows[0]["rank"] == 1
     assert rows[0]["citations"][0]["quote"] == "The fee for a missed appointment is £35."
+    assert "Answered by the model extractive, strategy default, " in text
     unsettled = cli("ask", "desk.md", "Who won the chess tournament in Reykjavik?").stdout
     assert "nothing found settles the question" in unsettled
 

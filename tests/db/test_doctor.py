@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -99,6 +100,59 @@ def test_model_that_is_not_there_is_a_failure(db: psycopg.Connection[Any], url: 
     db.execute("SET session_replication_role = replica")
     db.execute("UPDATE tq.setting SET value = '\"gone\"' WHERE name = 'model'")
     assert "names no row" in failed(examine(url))["model"].seen
+
+
+def test_models_by_purpose_and_their_keys_in_the_server(
+    db: psycopg.Connection[Any], url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "of this shell alone")
+    for name, driver, address in (
+        ("claude", "anthropic", None),
+        ("local", "openai", "http://127.0.0.1:1/v1"),
+        ("far", "openai", None),
+    ):
+        db.execute(
+            "INSERT INTO tq.model (name, driver, remote_name, base_url, input_tokens, output_tokens, summary_tokens)"
+            " VALUES (%s, %s, 'm', %s, 32000, 4000, 800)",
+            [name, driver, address],
+        )
+    db.execute("UPDATE tq.setting SET value = '\"claude\"' WHERE name IN ('model_read', 'model_plan')")
+    db.execute("UPDATE tq.setting SET value = '\"far\"' WHERE name = 'model_mark'")
+    db.execute("INSERT INTO tq.strategy (name, model) VALUES ('near', 'local')")
+    findings = examine(url)
+    assert found(findings, "model").result == "ok"
+    claude = found(findings, "model of plan, read")
+    assert claude.result == "fail"
+    assert "the server has no ANTHROPIC_API_KEY, though this shell has" in claude.seen
+    assert "TQ_KEY_FILE" in claude.mend
+    assert "no OPENAI_API_KEY" in found(findings, "model of mark").seen
+    local = found(findings, "model of strategy near")
+    assert (local.result, "without a key, at http://127.0.0.1:1/v1" in local.seen) == ("ok", True)
+    assert "of this shell alone" not in str(findings)
+
+
+def test_the_store_of_files_is_tried(db: psycopg.Connection[Any], url: str, folder: Path) -> None:
+    assert found(examine(url), "files' bytes").seen == "in the database: 0 files"
+    place = f"file://{folder}"
+    db.execute("SELECT tq.load_text('notes.md', 'The gate is shut at ten.')")
+    sha = db.execute("SELECT encode(sha256, 'hex') FROM tq.blob").fetchone()
+    assert sha is not None
+    db.execute("UPDATE tq.setting SET value = to_jsonb(%s::text) WHERE name = 'blob_store'", [place])
+    db.execute("SELECT tq_private.move_blob(%s, %s)", [sha[0], place])
+    kept = found(examine(url), "files' bytes")
+    assert kept.result == "ok"
+    assert kept.seen == f"{place} can be written and read, notes.md too, one of 1 file"
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    assert len(files) == 1, "the trial was taken away again"
+    files[0].unlink()
+    gone = found(examine(url), "files' bytes")
+    assert (gone.result, "blob not found" in gone.seen) == ("fail", True)
+    db.execute("UPDATE tq.setting SET value = '\"database\"' WHERE name = 'blob_store'")
+    older = found(examine(url), "older files")
+    assert "reading notes.md, one of 1 file" in older.seen
+    assert older.mend
+    db.execute("UPDATE tq.setting SET value = '\"file:///nowhere/at/all\"' WHERE name = 'blob_store'")
+    assert found(examine(url), "files' bytes").result == "fail"
 
 
 def test_role_that_is_no_superuser_is_a_warning(db: psycopg.Connection[Any], url: str) -> None:

@@ -69,6 +69,22 @@ def answers(rows: Iterable[Row]) -> None:
     held = max((row["held_back"] or 0 for row in rows), default=0)
     if held:
         click.echo(f"\n  {held} more ranked {'answer' if held == 1 else 'answers'} held back.")
+    if rows and rows[0]["detail"]:
+        click.echo(f"\n  {answered_by(rows[0]['detail'])}")
+
+
+def answered_by(detail: Row) -> str:
+    """Which model answered, by which strategy, and what that took."""
+    model, strategy = visible.line(detail.get("model")), visible.line(detail.get("strategy"))
+    parts = [f"Answered by the model {model}, strategy {strategy}"]
+    cost = detail.get("cost") or {}
+    if cost.get("calls"):
+        parts.append("1 call" if cost["calls"] == 1 else f"{cost['calls']} calls")
+    if cost.get("money"):
+        parts.append(f"{cost['money']:.4f} in the currency of its prices")
+    if detail.get("elapsed_ms") is not None:
+        parts.append(f"{detail['elapsed_ms'] / 1000:.2f} s")
+    return ", ".join(parts) + "."
 
 
 def answer(row: Row, without: str | None = None) -> None:

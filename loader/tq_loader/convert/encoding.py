@@ -178,4 +178,5 @@ def _legacy(data: bytes | bytearray) -> str:
     name = best.encoding if best is not None else None
     if name in (None, "ascii", "utf_8", "latin_1", "iso8859_1", "cp1250", "cp1252", "mac_roman") and western:
         return "cp1252"
-    return name or "cp1252"
+    # A byte order mark within the file is none: what is left of it is no UTF-16.
+    return "cp1252" if name is None or name.startswith("utf") else name

@@ -6,7 +6,6 @@ The SDK is imported with the first call: it costs seconds and 65 MB a session.
 from __future__ import annotations
 
 import contextlib
-import os
 import socket
 import threading
 from collections.abc import Sequence
@@ -20,7 +19,6 @@ from tq.model.tasks import Task
 if TYPE_CHECKING:
     from anthropic import Anthropic as Client
 
-DEFAULT_URL = "https://api.anthropic.com"
 MOST_PAUSES = 3  # a paused turn is taken up again this often
 NO_KEY = "none"  # what a host that is not to have the key is sent
 # Stop reasons after which there is no whole reply.
@@ -39,7 +37,7 @@ class Anthropic:
 
     def __init__(self, model: Model) -> None:
         self._model = model
-        self._url = model.base_url or os.environ.get("ANTHROPIC_BASE_URL") or DEFAULT_URL
+        self._url = keys.ANTHROPIC.url(model.base_url)
         self._lock = threading.Lock()
         self._client: Client | None = None
         self._key: str | None = None
@@ -91,10 +89,8 @@ class Anthropic:
             if self._client is None:
                 import anthropic
 
-                self._key = keys.key_for(
-                    "ANTHROPIC_API_KEY", self._url, "api.anthropic.com", "ANTHROPIC_BASE_URL"
-                )
-                if self._key is None and self._url.rstrip("/") == DEFAULT_URL:
+                self._key = keys.key_for(keys.ANTHROPIC, self._url)
+                if self._key is None and self._url.rstrip("/") == keys.ANTHROPIC.default_url:
                     raise remote.refused(
                         self._model,
                         "there is no key",

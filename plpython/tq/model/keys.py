@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import stat
+from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -16,6 +17,24 @@ from tq.errors import TqError
 KEY_FILE = "TQ_KEY_FILE"
 KEY_HOSTS = "TQ_KEY_HOSTS"  # further hosts that may be sent a key, parted by commas
 HIDDEN = "[key]"
+
+
+@dataclass(frozen=True, slots=True)
+class Provider:
+    """Where a driver's models are unless a row or the environment says otherwise, and the name of the key for them."""
+
+    key: str
+    url_variable: str  # names another address of the provider
+    default_url: str
+
+    def url(self, base_url: str | None) -> str:
+        """The address of a model whose row has this base_url."""
+        return base_url or os.environ.get(self.url_variable) or self.default_url
+
+
+ANTHROPIC = Provider("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "https://api.anthropic.com")
+OPENAI = Provider("OPENAI_API_KEY", "OPENAI_BASE_URL", "https://api.openai.com/v1")
+PROVIDERS = {"anthropic": ANTHROPIC, "openai": OPENAI}
 
 
 def find_key(name: str) -> str | None:
@@ -54,13 +73,45 @@ def _read(path: Path) -> str:
         ) from None
 
 
-def key_for(name: str, url: str, own_host: str, own_url: str) -> str | None:
-    """The key for a server at `url`, or None where that host is not to have it. own_host: the provider's;
-    own_url: the environment variable that names another address of it."""
-    host = urlsplit(url).hostname or ""
-    trusted = {own_host, urlsplit(os.environ.get(own_url, "")).hostname}
-    trusted.update(part.strip().lower() for part in os.environ.get(KEY_HOSTS, "").split(","))
-    return find_key(name) if host and host in trusted else None
+def key_for(provider: Provider, url: str) -> str | None:
+    """The key for a server at `url`, or None where there is none, or that host is not to have it."""
+    return find_key(provider.key) if _trusted(provider, url) else None
+
+
+def _trusted(provider: Provider, url: str) -> bool:
+    host = urlsplit(url).hostname
+    named = {
+        urlsplit(provider.default_url).hostname,
+        urlsplit(os.environ.get(provider.url_variable, "")).hostname,
+    }
+    named.update(part.strip().lower() for part in os.environ.get(KEY_HOSTS, "").split(","))
+    return bool(host) and host in named
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What there is of a key, never the key itself. ``place``: the environment, or the key file; None for none.
+    ``needed``: the provider's own host, which answers nobody without one. ``sent``: its host is one that may have it.
+    """
+
+    key: str
+    url: str
+    place: str | None
+    needed: bool
+    sent: bool
+
+
+def seen(driver: str, base_url: str | None) -> Seen | None:
+    """What there is of the key of a model; None for a driver that needs none. Raises TQ103 for a key file that is open."""
+    provider = PROVIDERS.get(driver)
+    if provider is None:
+        return None
+    url = provider.url(base_url)
+    place = None
+    if find_key(provider.key):
+        place = "the environment" if os.environ.get(provider.key, "").strip() else "the key file"
+    own = urlsplit(url).hostname == urlsplit(provider.default_url).hostname
+    return Seen(provider.key, url, place, own, _trusted(provider, url))
 
 
 def without(text: str, *keys: str | None) -> str:

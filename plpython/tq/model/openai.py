@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import http.client
-import os
 import socket
 import ssl
 import threading
@@ -23,7 +22,6 @@ from tq.model.driver import Reply, count_tokens
 from tq.model.limits import Model
 from tq.model.tasks import Task
 
-DEFAULT_URL = "https://api.openai.com/v1"
 MAX_REPLY = 8 << 20  # bytes
 
 
@@ -34,7 +32,7 @@ class OpenAI:
 
     def __init__(self, model: Model) -> None:
         self._model = model
-        self._url = model.base_url or os.environ.get("OPENAI_BASE_URL") or DEFAULT_URL
+        self._url = keys.OPENAI.url(model.base_url)
         self._live: set[http.client.HTTPConnection] = set()
         self._lock = threading.Lock()
 
@@ -44,7 +42,7 @@ class OpenAI:
     def reply(self, task: Task[Any], stop: threading.Event) -> Reply:
         """Raises TqError TQ101, TQ102, TQ103."""
         remote.check_size(self._model, task)
-        key = keys.key_for("OPENAI_API_KEY", self._url, "api.openai.com", "OPENAI_BASE_URL")
+        key = keys.key_for(keys.OPENAI, self._url)
         try:
             status, headers, body = self._post(self._body(task), key)
         except (OSError, http.client.HTTPException) as error:
@@ -56,7 +54,7 @@ class OpenAI:
 
     def limits(self) -> tuple[int | None, int | None]:
         """Tokens in, where the list of models says (vLLM and llama.cpp do, OpenAI does not), and None."""
-        key = keys.key_for("OPENAI_API_KEY", self._url, "api.openai.com", "OPENAI_BASE_URL")
+        key = keys.key_for(keys.OPENAI, self._url)
         try:
             status, headers, body = self._send("GET", "/models", None, key)
         except (OSError, http.client.HTTPException) as error:
@@ -85,7 +83,7 @@ class OpenAI:
     def _body(self, task: Task[Any]) -> bytes:
         prompt = task.prompt()
         wanted = {"name": task.purpose, "strict": True, "schema": schemas.closed(task)}
-        limit = "max_completion_tokens" if self._url.startswith(DEFAULT_URL) else "max_tokens"
+        limit = "max_completion_tokens" if self._url.startswith(keys.OPENAI.default_url) else "max_tokens"
         return msgspec.json.encode(
             {
                 "model": self._model.remote_name,
