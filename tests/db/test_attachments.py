@@ -13,6 +13,9 @@ import pymupdf
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path.insert(0, str(Path(__file__).parents[1] / "unit"))
+
+from msg_help import File, Message, msg
 
 from ingest_help import assert_ready, document, load, value, work
 
@@ -203,6 +206,41 @@ def test_an_attachment_that_cannot_be_read_fails_alone(db: Connection) -> None:
     work(db)
     assert_ready(db, doc)
     assert [row[3] for row in attached(db, doc)] == ["failed", "failed"]
+
+
+def test_an_outlook_message_with_files_and_a_message_in_it(db: Connection) -> None:
+    inner = Message(
+        "Re: prices", "The crown is 950 now.", attached=[File("old.txt", b"It was 900 before.\n")]
+    )
+    message = Message(
+        "Prices",
+        "See what is attached.",
+        attached=[File("prices.csv", CSV, "text/csv"), inner, File("", b"Loose.\n")],
+    )
+    doc = load(db, "prices.msg", msg(message))
+    work(db)
+    assert_ready(db, doc)
+    texts = [row[0] for row in db.execute("SELECT text FROM tq.lines('prices.msg', 1, 100)")]
+    assert texts[:4] == [
+        "Subject: Prices",
+        "From: Ada <ada@example.org>",
+        "To: Bo <bo@example.org>",
+        "Date: Fri, 01 Mar 2024 09:30:00 +0000",
+    ]
+    at = texts.index("Subject: Re: prices")
+    assert texts[-1] == "The crown is 950 now."
+    place = value(db, "SELECT locator FROM tq.lines('prices.msg', %s, %s)", at + 1, at + 1)
+    assert place["message"] == "1.1"
+    assert attached(db, doc) == [
+        ("prices.msg/prices.csv", 1, 1, "ready"),
+        ("prices.msg/old.txt", 1, 2, "ready"),
+        ("prices.msg/attachment 3", 1, 3, "ready"),
+    ]
+    assert value(db, "SELECT text FROM tq.lines('prices.msg/prices.csv', 2, 2)") == "item: crown | price: 900"
+    assert value(db, "SELECT text FROM tq.lines('prices.msg/old.txt', 1, 1)") == "It was 900 before."
+    assert value(
+        db, "SELECT metadata ->> 'attachment_of' FROM tq.document WHERE name = 'prices.msg/old.txt'"
+    ) == ("prices.msg")
 
 
 def test_files_embedded_in_a_pdf(db: Connection) -> None:
