@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tq.text.match import alike
 from tq.text.synonyms import kin
-from tq.text.tokens import MAX_TERM, detect_language, normal_number, term_spans, terms, words
+from tq.text.tokens import MAX_TERM, asked_terms, detect_language, normal_number, term_spans, terms, words
 
 
 @pytest.mark.parametrize(
@@ -141,3 +141,10 @@ def test_kin_are_index_terms() -> None:
     assert terms("agreement", "english")[0] in kin(terms("contract", "english")[0], "english")
     assert "2" in kin("ii", "english")
     assert kin("contract", "none") == ()
+
+
+def test_a_question_to_a_table_without_a_language_loses_its_own_function_words() -> None:
+    assert asked_terms("What is the revenue of South?", "none") == ["revenue", "south"]
+    assert asked_terms("Wie hoch ist der Umsatz in Süd?", "none") == ["hoch", "umsatz", *terms("Süd", "none")]
+    assert asked_terms("Who is that?", "none") == terms("Who is that?", "none")
+    assert asked_terms("What are the revenues?", "english") == terms("What are the revenues?", "english")

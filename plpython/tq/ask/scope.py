@@ -13,7 +13,7 @@ from tq.database.connection import Database
 from tq.errors import TqError
 from tq.text.match import SYNONYM
 from tq.text.synonyms import kin
-from tq.text.tokens import term_spans, terms
+from tq.text.tokens import asked_terms, term_spans, terms
 
 MAX_CANDIDATES = 1_000  # distinct terms of a question that are looked up
 MAX_TERMS = 48  # of those the ones that are followed, the rarest that occur first
@@ -123,9 +123,9 @@ def _languages(rows: Sequence[SourceRow]) -> list[str]:
 
 def _asked(question: str, planned: Planned, language: str) -> list[str]:
     """Distinct terms of the question and of its subjects, in order."""
-    found = dict.fromkeys(terms(question, language))
+    found = dict.fromkeys(asked_terms(question, language))
     for subject in planned.subjects:
-        found.update(dict.fromkeys(terms(subject.parts.what, language)))
+        found.update(dict.fromkeys(asked_terms(subject.parts.what, language)))
     return list(found)
 
 
@@ -251,5 +251,5 @@ def _own(aim: Aim, language: str, weights: Mapping[str, float], aims: int) -> Ma
     """The terms of one aim; the whole question's where it is the only one, or has none of its own."""
     if aims == 1:
         return weights
-    mine = set(terms(aim.asked, language))
+    mine = set(asked_terms(aim.asked, language))
     return {term: weight for term, weight in weights.items() if term in mine} or weights

@@ -10,7 +10,7 @@ from itertools import pairwise
 from tq.text.facts import names
 from tq.text.quantities import Quantity, quantities
 from tq.text.stopwords import word_set
-from tq.text.tokens import terms
+from tq.text.tokens import asked_terms, terms
 
 # The kind of answer a question word asks for, in the languages of the tests and their neighbours.
 _KINDS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
@@ -142,7 +142,7 @@ class Question:
 def question(text: str, idf: Mapping[str, float], language: str = "none") -> Question:
     """Read a question. ``idf`` is the line index's; without it every term weighs the same."""
     text = text[:MAX_QUESTION]
-    found = terms(text, language)
+    found = asked_terms(text, language)
     asking = {term for word in _ASKING.get(language, ()) for term in terms(word, language)}
     computing = {term for word in _COMPUTING.get(language, ()) for term in terms(word, language)}
     ceiling = max(idf.values(), default=1.0)

@@ -203,6 +203,16 @@ def terms(text: str, language: str = "none") -> list[str]:
     return out or stopped
 
 
+def asked_terms(question: str, language: str) -> list[str]:
+    """The terms of a question that is put to a text of a language. A table of names and figures has none: the question's
+    own function words are dropped then, which no row of it could hold."""
+    found = terms(question, language)
+    if language != "none":
+        return found
+    stops = STOP_WORDS.get(detect_language(question), frozenset())
+    return [term for term in found if term not in stops] or found
+
+
 def term_spans(text: str, language: str = "none") -> list[tuple[str, int, int]]:
     """Like :func:`terms`, each with the offsets of the word it came from; stop words never."""
     cache = _caches.setdefault(language, {})
