@@ -226,7 +226,7 @@ NEAR = [
     ),
     Pair("Are dogs allowed?", "Dogs are allowed in the garden.", "Dogs are not allowed in the dining room."),
     Pair("How many seats are there?", "Hall A has 200 seats.", "Hall B has 120 seats."),
-    Pair("Which voltage is needed?", "Model X200 needs 12 volts.", "Model X300 needs 24 volts."),
+    Pair("How many volts does the model need?", "Model X200 needs 12 volts.", "Model X300 needs 24 volts."),
     # another unit of the same quantity
     Pair("How long does the trial run?", "The trial runs for two weeks.", "The trial runs for 14 days."),
     Pair(

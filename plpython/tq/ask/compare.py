@@ -1,36 +1,45 @@
-"""Claims of one aim, compared in pairs by the model."""
+"""Claims of one aim, compared in pairs by the model, and by rules where it does not come to them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
 
-from tq.ask import weigh, words
+from tq.ask import words
 from tq.ask.caller import Caller, Ended
 from tq.ask.records import Claim, Left
-from tq.ask.weigh import Pair
 from tq.model.tasks import Compare
-
-COMPARED_CHARS = 1_500  # of a claim or quote that is compared
+from tq.strategy import conflicts
+from tq.strategy.conflicts import COMPARED_CHARS, Pair, Ruled
 
 Relations = dict[Pair, str]
 
 
-def start(caller: Caller, ranked: Sequence[Claim], relations: Relations) -> list[Left]:
-    """Submit the pairs of ranked claims to compare, the likeliest conflicts first; their relations come into
-    `relations` while the caller drains. What is left uncompared comes back."""
-    chosen, beyond = weigh.pairs(ranked)
-    left = []
-    if beyond:
-        left.append(Left("pairs", f"{words.count(beyond, 'pair')} of claims not compared"))
-    refused = 0
-    for pair in chosen:
+def start(
+    caller: Caller,
+    ranked: Sequence[Claim],
+    rules: Ruled,
+    most: int,
+    relations: Relations,
+) -> None:
+    """Submit at most so many pairs of ranked claims to compare, the likeliest conflicts first; their relations come into
+    `relations` while the caller drains."""
+    for pair in conflicts.chosen(ranked, rules, most):
         task = _task(ranked[pair[0]], ranked[pair[1]])
-        refused += not caller.submit(task, partial(_related, relations, pair))
-    if refused:
-        told = f"{words.count(refused, 'pair')} of claims not compared: {caller.budget.reason}"
-        left.append(Left("pairs", told))
-    return left
+        caller.submit(task, partial(_related, relations, pair))
+
+
+def complete(caller: Caller, rules: Ruled, relations: Relations) -> list[Left]:
+    """Take what rules call a contradiction for one where no model was asked, and say of how many pairs that is so."""
+    unasked = rules.pairs - len(relations)
+    for pair, relation in rules.relations.items():
+        if relation == "contradicts":
+            relations.setdefault(pair, relation)
+    # The embedded model goes by the same rules.
+    count = rules.beyond if caller.model("compare").computes else unasked
+    how = "not compared" if caller.model("compare").computes else "compared by rules alone"
+    why = f": {caller.budget.reason}" if caller.budget.reason else ""
+    return [Left("pairs", f"{words.count(count, 'pair')} of claims {how}{why}")] if count else []
 
 
 def _task(one: Claim, two: Claim) -> Compare:

@@ -21,6 +21,8 @@ from tq.model import prompts
 from tq.model.driver import Driver, Reply, open_driver
 from tq.model.limits import RULES_SHARE, Model
 from tq.model.tasks import Task
+from tq.strategy.conflicts import ruled
+from tq.strategy.rank import rank
 from tq.strategy.scope import narrowed
 from tq.strategy.settings import Strategy
 
@@ -315,7 +317,7 @@ class Asking:
         good, _ = evidence.verify(fresh, asking.stored(self._database, evidence.lines_of(fresh)))
         for claim in good:
             claim.answer_id = str(uuid.uuid4())
-        claims = weigh.rank(good, self._question.strategy)
+        claims = rank(good, self._question.strategy)
         found = Found(self._question, self._plan, self._scope, [], [], claims, {}, self._left, self._widened)
         return rows.early(found, self.caller.done("read"), self.caller.total(), _since(self._started))
 
@@ -333,20 +335,22 @@ class Asking:
         strategy = self._question.strategy
         routes, visits = self._walk.settle()
         self._left += self._walk.left
-        ranked = self._ranked = weigh.rank(weigh.merge(self._verified(self._walk.claims)), strategy)
+        ranked = self._ranked = rank(weigh.merge(self._verified(self._walk.claims)), strategy)
         relations: compare.Relations = {}
         if comparing:
+            rules = ruled(ranked)
             try:
-                self._left += compare.start(self.caller, ranked, relations)
+                compare.start(self.caller, ranked, rules, strategy.pairs, relations)
                 self._heard()
                 self.caller.drain()
             except Spent:
                 pass  # what was compared until then counts
+            self._left += compare.complete(self.caller, rules, relations)
         compared: dict[int, int] = {}
         for pair in relations:
             for place in pair:
                 compared[id(ranked[place])] = compared.get(id(ranked[place]), 0) + 1
-        claims = weigh.rank(weigh.relate(ranked, relations), strategy)
+        claims = rank(weigh.relate(ranked, relations), strategy)
         return Found(
             self._question,
             self._plan,

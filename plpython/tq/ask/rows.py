@@ -13,6 +13,7 @@ from tq.ask.records import Aim, Claim, Found, Subject
 from tq.database import asking
 from tq.database.connection import Database
 from tq.errors import TqError
+from tq.strategy import disagreement
 from tq.strategy.settings import Strategy
 
 NEAREST_CHARS = 400  # of the line that came nearest
@@ -37,11 +38,14 @@ def early(found: Found, reads: int, cost: Row, elapsed_ms: float) -> list[Row]:
 
 
 def _answer(rank: int, claim: Claim, found: Found, unanswered: Sequence[Aim], told: Row) -> Row:
-    against = [other for other in claim.contradicts if other in found.claims]
+    against, versions = disagreement.split(claim, found.claims)
+    replaced = any(disagreement.side(claim, other) == "newer version" for other in versions)
     compared = found.compared.get(id(claim), 0)
     method = "comparison" if against or claim.agreement > 1 else "lookup"
     if against:
         certainty, doubt = "disputed", "conflicting sources"
+    elif replaced:
+        certainty, doubt = "disputed", None
     elif unanswered:
         certainty, doubt = "partial", "missing context"
     else:
@@ -51,7 +55,7 @@ def _answer(rank: int, claim: Claim, found: Found, unanswered: Sequence[Aim], to
         "answer_id": claim.answer_id or None,
         "rank": rank,
         "what": claim.what,
-        "why": tell.why(claim),
+        "why": " ".join([tell.why(claim), *disagreement.sentences(claim, against, versions)]),
         "how": tell.how(claim, found.planned.aims, method, compared, found.left, found.widened),
         "method": method,
         "certainty": certainty,
@@ -65,11 +69,14 @@ def _answer(rank: int, claim: Claim, found: Found, unanswered: Sequence[Aim], to
             "unanswered": [aim.told for aim in unanswered],
             "ranking": claim.ranking
             | {"weights": found.question.strategy.weights, "places": claim.agreement},
-            "contradictions": [
-                tell.contradiction(other) | {"rank": found.claims.index(other) + 1} for other in against
-            ],
+            "contradictions": _sides(claim, against, found),
+            "versions": _sides(claim, versions, found),
         },
     }
+
+
+def _sides(claim: Claim, others: Sequence[Claim], found: Found) -> list[Row]:
+    return [disagreement.told(claim, other, found.claims.index(other) + 1) for other in others]
 
 
 def _unsettled(database: Database, found: Found, told: Row) -> Row:
@@ -105,6 +112,7 @@ def _unsettled(database: Database, found: Found, told: Row) -> Row:
         | {
             "ranking": None,
             "contradictions": [],
+            "versions": [],
             "nearest": None
             if near is None or line is None
             else {

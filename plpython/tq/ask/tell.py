@@ -263,17 +263,3 @@ def unsettled_missing(
     if (out := left_out(left)) is not None:
         told.append(out)
     return " ".join(told)
-
-
-def contradiction(other: Claim) -> dict[str, object]:
-    """The other side of a disagreement, as detail.contradictions shows it."""
-    first = other.citations[0]
-    return {
-        "what": other.what,
-        "document": first.source.row.name,
-        "version": first.source.row.version,
-        "line_start": first.line_start,
-        "line_end": first.line_end,
-        "page": first.page,
-        "quote": first.quote,
-    }

@@ -1,55 +1,24 @@
-"""Claims beside each other: the same found twice, pairs to compare, and the order of rank."""
+"""Claims beside each other: the same found twice becomes one, and who contradicts whom is set."""
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from tq.ask.records import Claim
-from tq.strategy.settings import Strategy
-from tq.text.facts import negations
-from tq.text.quantities import Quantity, comparable, quantities, same_quantity
-from tq.text.tokens import terms
+from tq.strategy.conflicts import Pair
+from tq.text.quantities import same_quantity
+from tq.text.stated import Stated, stated
 
-MAX_PAIRS = 16  # compared a question: as many as run at once with a usual model
-MAX_CLAIMS = 100  # looked at in pairs
 SAME_TERMS = 0.6  # of the terms of two claims with the same quantities, to be one claim
 
-Pair = tuple[int, int]
 
-
-@dataclass(frozen=True, slots=True)
-class _Gist:
-    text: str
-    terms: frozenset[str]  # without those of the quantities
-    quantities: tuple[Quantity, ...]
-    denials: int
-
-
-def _gist(claim: Claim) -> _Gist:
-    folded = unicodedata.normalize("NFKC", claim.what).casefold()
-    plain = "".join(char if char.isalnum() else " " for char in folded).split()
-    found = tuple(quantities(claim.what))
-    # "24 hours" and "1 day" are the same quantity in other words: what else is said is compared without them.
-    rest = claim.what
-    for quantity in reversed(found):
-        rest = rest[: quantity.start] + " " + rest[quantity.end :]
-    return _Gist(
-        " ".join(plain),
-        frozenset(terms(rest, claim.citations[0].source.language)),
-        found,
-        len(negations(claim.what)) % 2,
-    )
-
-
-def _same(first: _Gist, second: _Gist) -> bool:
+def _same(first: Stated, second: Stated) -> bool:
     if first.text == second.text:
         return True
     if (
         not first.quantities
         or len(first.quantities) != len(second.quantities)
-        or first.denials != second.denials
+        or first.denies != second.denies
     ):
         return False
     rest = list(second.quantities)
@@ -58,19 +27,8 @@ def _same(first: _Gist, second: _Gist) -> bool:
         if match is None:
             return False
         rest.remove(match)
-    union = first.terms | second.terms
-    return len(first.terms & second.terms) >= SAME_TERMS * len(union)
-
-
-def _differ(first: _Gist, second: _Gist) -> bool:
-    """Quantities of one kind that are not the same, or only one of two denies: worth comparing first."""
-    if first.denials != second.denials:
-        return True
-    return any(
-        comparable(a, b) and not any(same_quantity(a, other) for other in second.quantities)
-        for a in first.quantities
-        for b in second.quantities
-    )
+    union = first.about | second.about
+    return len(first.about & second.about) >= SAME_TERMS * len(union)
 
 
 def absorb(head: Claim, other: Claim) -> None:
@@ -85,55 +43,16 @@ def absorb(head: Claim, other: Claim) -> None:
 
 def merge(claims: Sequence[Claim]) -> list[Claim]:
     """One claim for each that was found more than once: the same words, or quantities of the same thing."""
-    heads: list[tuple[Claim, _Gist]] = []
+    heads: list[tuple[Claim, Stated]] = []
     for claim in claims:
-        gist = _gist(claim)
+        said = stated(claim.what, claim.citations[0].source.language)
         for head, known in heads:
-            if head.aim == claim.aim and _same(known, gist):
+            if head.aim == claim.aim and _same(known, said):
                 absorb(head, claim)
                 break
         else:
-            heads.append((claim, gist))
+            heads.append((claim, said))
     return [head for head, _ in heads]
-
-
-def rank(claims: Sequence[Claim], strategy: Strategy) -> list[Claim]:
-    """The order of rank, every component kept with its claim. Ties fall by place: the order is stable."""
-    weights = strategy.weights
-    total = sum(weights.values())
-    for claim in claims:
-        parts = {
-            "evidence": 1.0 if claim.on_lines else 0.5,
-            "agreement": 1 - 1 / claim.agreement if claim.agreement else 0.0,
-            "source": _source_weight(claim),
-            "fit": claim.fit,
-        }
-        score = sum(weights[name] * part for name, part in parts.items()) / total
-        claim.ranking = {name: round(part, 6) for name, part in parts.items()} | {"score": round(score, 6)}
-    return sorted(
-        claims,
-        key=lambda claim: (-claim.ranking["score"], claim.aim.where, claim.citations[0].place, claim.what),
-    )
-
-
-def _source_weight(claim: Claim) -> float:
-    """The best of its sources, between 0 and 1; a weight of 1 gives a half."""
-    best = max((citation.source.row.source_weight for citation in claim.citations), default=0.0)
-    return best / (1 + best)
-
-
-def pairs(ranked: Sequence[Claim]) -> tuple[list[Pair], int]:
-    """Pairs of claims of one aim, the likeliest conflicts and the highest ranks first; how many are left."""
-    looked = ranked[:MAX_CLAIMS]
-    gists = [_gist(claim) for claim in looked]
-    weighed: list[tuple[bool, int, int, int]] = []
-    for second in range(len(looked)):
-        for first in range(second):
-            if looked[first].aim == looked[second].aim:
-                weighed.append((not _differ(gists[first], gists[second]), first + second, first, second))
-    weighed.sort()
-    chosen = [(first, second) for _, _, first, second in weighed[:MAX_PAIRS]]
-    return chosen, len(weighed) - len(chosen)
 
 
 def relate(ranked: Sequence[Claim], relations: Mapping[Pair, str]) -> list[Claim]:

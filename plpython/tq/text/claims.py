@@ -25,7 +25,7 @@ SAME_WORDS = 0.8
 ONE_SUBJECT = 0.4
 """Share of the smaller claim's words that both hold: from there on they are about one subject."""
 MAX_SENTENCES = 6
-_OPPOSITES = (
+OPPOSITES = (
     ("required", "optional"),
     ("mandatory", "optional"),
     ("mandatory", "voluntary"),
@@ -254,7 +254,7 @@ def _denied(one: Stated, two: Stated, overlap: float, smaller: int, larger: int)
     if overlap < 0.5 or one.denies != two.denies:
         return False
     mine, yours = one.words - two.words, two.words - one.words
-    return any((x in mine and y in yours) or (y in mine and x in yours) for x, y in _OPPOSITES)
+    return any((x in mine and y in yours) or (y in mine and x in yours) for x, y in OPPOSITES)
 
 
 # ---------------------------------------------------------------- which case is meant
