@@ -1,5 +1,5 @@
 -- Loading, and what else moves a document through its life from outside: retry, cancel, remove. The public functions
--- check what they are given with the caller's own rights; the small definer functions write.
+-- find out with the caller's own rights which documents are meant; the small definer functions check and write.
 
 CREATE OR REPLACE FUNCTION tq_private.raise_problem(problem jsonb) RETURNS void
 LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, tq, pg_temp AS $$
@@ -35,16 +35,77 @@ LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, tq, pg_temp
 RETURN document_owner = tq_private.asker() OR pg_has_role(tq_private.asker(), 'tq_admin', 'MEMBER');
 COMMENT ON FUNCTION tq_private.may_change IS 'Whether the asker may replace, retry, cancel or remove a document of that owner.';
 
--- Definer: whoever may load need not be able to write tables, nor to read blobs that others stored.
+CREATE OR REPLACE FUNCTION tq_private.check_load(
+    name text, content bytea, media_type text, tags text[], metadata jsonb, source_weight real, questions text[]) RETURNS void
+LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, tq, pg_temp AS $$
+DECLARE
+    most bigint;
+    bad record;
+BEGIN
+    IF check_load.name IS NULL OR length(check_load.name) NOT BETWEEN 1 AND 500 THEN
+        PERFORM tq_private.invalid_argument('name',
+            CASE WHEN check_load.name IS NULL THEN 'It is NULL.' ELSE format('It has %s characters.', length(check_load.name)) END,
+            'A name is 1 to 500 characters.');
+    END IF;
+    IF check_load.content IS NULL THEN
+        PERFORM tq_private.invalid_argument('content', 'It is NULL.', 'Give the file''s bytes.');
+    END IF;
+    SELECT (s.value #>> '{}')::bigint INTO most FROM tq.setting AS s WHERE s.name = 'document_max_bytes';
+    IF octet_length(check_load.content) > most THEN
+        RAISE EXCEPTION USING ERRCODE = 'TQ012', MESSAGE = 'content too large',
+            DETAIL = format('%s has %s bytes; document_max_bytes is %s.', tq_private.shown(check_load.name),
+                            octet_length(check_load.content), most),
+            HINT = 'Split the file, or raise the setting document_max_bytes.';
+    END IF;
+    IF check_load.media_type !~ '^[A-Za-z0-9!#$&^_.+-]{1,100}/[A-Za-z0-9!#$&^_.+-]{1,100}(\s*;[\x20-\x7e]{1,100})?$' THEN
+        PERFORM tq_private.invalid_argument('media_type', format('It is %s.', tq_private.shown(check_load.media_type)),
+            'A media type looks like text/plain or application/pdf; NULL finds it out.');
+    END IF;
+    IF check_load.source_weight IS NULL OR NOT check_load.source_weight BETWEEN 0 AND 1000 THEN
+        PERFORM tq_private.invalid_argument('source_weight',
+            CASE WHEN check_load.source_weight IS NULL THEN 'It is NULL.' ELSE format('It is %s.', check_load.source_weight) END,
+            'A weight is 0 to 1000; 1 is usual.');
+    END IF;
+    IF jsonb_typeof(check_load.metadata) <> 'object' THEN
+        PERFORM tq_private.invalid_argument('metadata', format('It is a JSON %s.', jsonb_typeof(check_load.metadata)),
+            'Metadata is a JSON object.');
+    END IF;
+    SELECT t.ordinality, t.tag INTO bad FROM unnest(check_load.tags) WITH ORDINALITY AS t (tag)
+    WHERE t.tag IS NULL OR length(t.tag) NOT BETWEEN 1 AND 200 LIMIT 1;
+    IF FOUND THEN
+        PERFORM tq_private.invalid_argument('tags', format('Tag %s has %s characters.', bad.ordinality, coalesce(length(bad.tag), 0)),
+            'A tag is 1 to 200 characters.');
+    END IF;
+    SELECT q.ordinality, q.question INTO bad FROM unnest(check_load.questions) WITH ORDINALITY AS q (question)
+    WHERE q.question IS NULL OR btrim(q.question) = '' OR length(q.question) > 1000 LIMIT 1;
+    IF FOUND THEN
+        PERFORM tq_private.invalid_argument('questions',
+            format('Question %s has %s characters.', bad.ordinality, coalesce(length(btrim(bad.question)), 0)),
+            'A possible query is 1 to 1000 characters.');
+    END IF;
+    IF cardinality(check_load.questions) > 1000 OR cardinality(check_load.tags) > 1000 THEN
+        PERFORM tq_private.invalid_argument(CASE WHEN cardinality(check_load.tags) > 1000 THEN 'tags' ELSE 'questions' END,
+            'It has more than 1000 elements.', 'Give a short list.');
+    END IF;
+END $$;
+COMMENT ON FUNCTION tq_private.check_load IS 'TQ021 or TQ012 for what tq.load does not take.';
+
+-- Definer: whoever may load need not be able to write tables, nor to read blobs that others stored. It checks what it is
+-- given, because whoever may load may call it past tq.load.
 CREATE OR REPLACE FUNCTION tq_private.store_document(
     name text, content bytea, media_type text, tags text[], metadata jsonb, source_weight real, effective_on date,
     questions text[]) RETURNS uuid
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, tq, pg_temp AS $$
 DECLARE
-    digest constant bytea := sha256(content);
+    digest bytea;
     newest tq.document;
     result uuid;
 BEGIN
+    PERFORM tq_private.check_load(name, content, media_type, tags, metadata, source_weight, questions);
+    tags := ARRAY(SELECT t.tag FROM unnest(store_document.tags) AS t (tag));
+    questions := ARRAY(SELECT q.question FROM unnest(store_document.questions) AS q (question));
+    metadata := coalesce(store_document.metadata, '{}');
+    digest := sha256(content);
     -- Two sessions that load one name take turns, so that the second finds what the first stored.
     PERFORM pg_advisory_xact_lock(hashtextextended('tq.load:' || store_document.name, 0));
     SELECT d.* INTO newest FROM tq.document AS d WHERE d.name = store_document.name ORDER BY d.version DESC LIMIT 1;
@@ -114,60 +175,10 @@ COMMENT ON FUNCTION tq_private.store_document IS 'Stores bytes as a document''s 
 CREATE OR REPLACE FUNCTION tq.load(
     name text, content bytea, media_type text DEFAULT NULL, tags text[] DEFAULT '{}', metadata jsonb DEFAULT '{}',
     source_weight real DEFAULT 1, effective_on date DEFAULT NULL, questions text[] DEFAULT '{}') RETURNS uuid
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, tq, pg_temp AS $$
-DECLARE
-    most bigint;
-    bad record;
-BEGIN
-    IF load.name IS NULL OR length(load.name) NOT BETWEEN 1 AND 500 THEN
-        PERFORM tq_private.invalid_argument('name',
-            CASE WHEN load.name IS NULL THEN 'It is NULL.' ELSE format('It has %s characters.', length(load.name)) END,
-            'A name is 1 to 500 characters.');
-    END IF;
-    IF load.content IS NULL THEN
-        PERFORM tq_private.invalid_argument('content', 'It is NULL.', 'Give the file''s bytes.');
-    END IF;
-    SELECT (s.value #>> '{}')::bigint INTO most FROM tq.setting AS s WHERE s.name = 'document_max_bytes';
-    IF octet_length(load.content) > most THEN
-        RAISE EXCEPTION USING ERRCODE = 'TQ012', MESSAGE = 'content too large',
-            DETAIL = format('%s has %s bytes; document_max_bytes is %s.', tq_private.shown(load.name),
-                            octet_length(load.content), most),
-            HINT = 'Split the file, or raise the setting document_max_bytes.';
-    END IF;
-    IF load.media_type !~ '^[A-Za-z0-9!#$&^_.+-]{1,100}/[A-Za-z0-9!#$&^_.+-]{1,100}(\s*;[\x20-\x7e]{1,100})?$' THEN
-        PERFORM tq_private.invalid_argument('media_type', format('It is %s.', tq_private.shown(load.media_type)),
-            'A media type looks like text/plain or application/pdf; NULL finds it out.');
-    END IF;
-    IF load.source_weight IS NULL OR NOT load.source_weight BETWEEN 0 AND 1000 THEN
-        PERFORM tq_private.invalid_argument('source_weight',
-            CASE WHEN load.source_weight IS NULL THEN 'It is NULL.' ELSE format('It is %s.', load.source_weight) END,
-            'A weight is 0 to 1000; 1 is usual.');
-    END IF;
-    IF jsonb_typeof(load.metadata) <> 'object' THEN
-        PERFORM tq_private.invalid_argument('metadata', format('It is a JSON %s.', jsonb_typeof(load.metadata)),
-            'Metadata is a JSON object.');
-    END IF;
-    SELECT t.ordinality, t.tag INTO bad FROM unnest(load.tags) WITH ORDINALITY AS t (tag)
-    WHERE t.tag IS NULL OR length(t.tag) NOT BETWEEN 1 AND 200 LIMIT 1;
-    IF FOUND THEN
-        PERFORM tq_private.invalid_argument('tags', format('Tag %s has %s characters.', bad.ordinality, coalesce(length(bad.tag), 0)),
-            'A tag is 1 to 200 characters.');
-    END IF;
-    SELECT q.ordinality, q.question INTO bad FROM unnest(load.questions) WITH ORDINALITY AS q (question)
-    WHERE q.question IS NULL OR btrim(q.question) = '' OR length(q.question) > 1000 LIMIT 1;
-    IF FOUND THEN
-        PERFORM tq_private.invalid_argument('questions',
-            format('Question %s has %s characters.', bad.ordinality, coalesce(length(btrim(bad.question)), 0)),
-            'A possible query is 1 to 1000 characters.');
-    END IF;
-    IF cardinality(load.questions) > 1000 OR cardinality(load.tags) > 1000 THEN
-        PERFORM tq_private.invalid_argument(CASE WHEN cardinality(load.tags) > 1000 THEN 'tags' ELSE 'questions' END,
-            'It has more than 1000 elements.', 'Give a short list.');
-    END IF;
-    RETURN tq_private.store_document(load.name, load.content, load.media_type,
-        ARRAY(SELECT t FROM unnest(load.tags) AS t), coalesce(load.metadata, '{}'), load.source_weight, load.effective_on,
-        ARRAY(SELECT q FROM unnest(load.questions) AS q));
-END $$;
+LANGUAGE sql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, tq, pg_temp AS $$
+    SELECT tq_private.store_document(load.name, load.content, load.media_type, load.tags, load.metadata, load.source_weight,
+        load.effective_on, load.questions)
+$$;
 COMMENT ON FUNCTION tq.load IS
 'Store a file as a document and queue its ingest; returns its id.
 The same name with the same bytes is the same document, tried again if it failed; new bytes are its next version.
@@ -258,7 +269,7 @@ BEGIN
         PERFORM pg_notify('tq_document', jsonb_build_object('document_id', d.id, 'name', d.name, 'version', d.version,
                                                             'status', d.status)::text)
         FROM tq.document AS d WHERE d.id = ANY (mine);
-    ELSE
+    ELSIF verb = 'remove' THEN
         DELETE FROM tq.document AS d WHERE d.id = ANY (mine);
         -- A name whose current version is gone falls back to its newest that is ready.
         UPDATE tq.document AS d SET current = TRUE

@@ -131,34 +131,22 @@ SELECT cron.schedule(''refresh orders'', ''0 * * * *'', $$SELECT tq.refresh(''or
 CREATE OR REPLACE FUNCTION tq.record(citation jsonb) RETURNS SETOF jsonb
 LANGUAGE plpgsql STABLE PARALLEL UNSAFE SET search_path = pg_catalog, tq, pg_temp AS $$
 DECLARE
+    cited record;
     document uuid;
-    first int;
-    last int;
-    wanted int;
     walked record;
 BEGIN
-    BEGIN
-        first := (citation ->> 'line_start')::int;
-        last := coalesce((citation ->> 'line_end')::int, first);
-        wanted := (citation ->> 'version')::int;
-    EXCEPTION WHEN data_exception THEN
-        first := NULL;
-    END;
-    IF jsonb_typeof(citation) IS DISTINCT FROM 'object' OR first IS NULL OR citation ->> 'document' IS NULL THEN
-        PERFORM tq_private.invalid_argument('citation', 'It is no object with document and line_start.',
-            'Give a citation as tq.ask returns it: document, version, line_start, line_end.');
-    END IF;
-    IF wanted IS NULL THEN
-        document := (tq_private.resolve_document(citation ->> 'document')).id;
+    cited := tq_private.read_citation(citation);
+    IF cited.version IS NULL THEN
+        document := (tq_private.resolve_document(cited.document)).id;
     ELSE
-        SELECT d.id INTO document FROM tq.document AS d WHERE d.name = citation ->> 'document' AND d.version = wanted;
+        SELECT d.id INTO document FROM tq.document AS d WHERE d.name = cited.document AND d.version = cited.version;
         IF document IS NULL THEN
-            PERFORM tq_private.raise_not_found(format('%s@%s', citation ->> 'document', wanted));
+            PERFORM tq_private.raise_not_found(format('%s@%s', cited.document, cited.version));
         END IF;
     END IF;
     BEGIN
         PERFORM set_config('transaction_read_only', 'on', TRUE);
-        walked := tq_private.record_walk(document, first, last);
+        walked := tq_private.record_walk(document, cited.line_start, cited.line_end);
         RAISE SQLSTATE 'TQUND';
     EXCEPTION WHEN SQLSTATE 'TQUND' THEN
         PERFORM tq_private.raise_problem(walked.problem);

@@ -52,6 +52,27 @@ COMMENT ON FUNCTION tq.lines IS
 'Lines of one document, both ends included, clipped to what is there.
 doc as in tq.outline; NULL for line_start or line_end is the first or the last line.';
 
+CREATE OR REPLACE FUNCTION tq_private.read_citation(
+    citation jsonb, OUT document text, OUT version int, OUT page int, OUT line_start int, OUT line_end int, OUT quote text)
+LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, tq, pg_temp AS $$
+BEGIN
+    BEGIN
+        document := citation ->> 'document';
+        version := (citation ->> 'version')::int;
+        page := (citation ->> 'page')::int;
+        line_start := (citation ->> 'line_start')::int;
+        line_end := coalesce((citation ->> 'line_end')::int, line_start);
+        quote := citation ->> 'quote';
+    EXCEPTION WHEN data_exception THEN
+        line_start := NULL;
+    END;
+    IF jsonb_typeof(citation) IS DISTINCT FROM 'object' OR document IS NULL OR line_start IS NULL THEN
+        PERFORM tq_private.invalid_argument('citation', 'It is no object with document and line_start.',
+            'Give a citation as tq.ask returns it: document, version, line_start, line_end.');
+    END IF;
+END $$;
+COMMENT ON FUNCTION tq_private.read_citation IS 'The parts of one element of the column citations, or TQ021.';
+
 CREATE OR REPLACE VIEW tq.summary_node WITH (security_invoker = true) AS
 SELECT n.document_id, n.id, n.target_node_id, n.depth, n.is_leaf, n.line_start, n.line_end,
        tq_private.summary(n.document_id, n.id) AS summary

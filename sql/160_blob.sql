@@ -109,28 +109,39 @@ CREATE OR REPLACE FUNCTION tq.page_image(
 LANGUAGE plpgsql STABLE PARALLEL UNSAFE SET search_path = pg_catalog, tq, pg_temp AS $$
 DECLARE
     d tq.document;
-    first int := coalesce(page_image.line_start, (citation ->> 'line_start')::int);
-    last int := coalesce(page_image.line_end, page_image.line_start, (citation ->> 'line_end')::int, (citation ->> 'line_start')::int);
-    wanted int := page_image.page;
+    place record;
     cited jsonb;
     walked record;
 BEGIN
     IF dpi IS NULL OR dpi NOT BETWEEN 36 AND 400 THEN
         PERFORM tq_private.invalid_argument('dpi', format('It is %s.', coalesce(dpi::text, 'NULL')), 'Give 36 to 400 dots an inch.');
     END IF;
-    d := tq_private.resolve_document(coalesce(document, (citation ->> 'document') || coalesce('@' || (citation ->> 'version'), '')));
-    SELECT coalesce(wanted, min(l.page)) INTO wanted
-    FROM tq.line AS l WHERE l.document_id = d.id AND l.line_no BETWEEN first AND last;
-    wanted := coalesce(wanted, (citation ->> 'page')::int);
+    line_end := coalesce(page_image.line_end, page_image.line_start);
+    IF citation IS NOT NULL THEN
+        place := tq_private.read_citation(citation);
+        document := coalesce(page_image.document, place.document || coalesce('@' || place.version, ''));
+        line_start := coalesce(page_image.line_start, place.line_start);
+        line_end := coalesce(page_image.line_end, place.line_end);
+        quote := coalesce(page_image.quote, place.quote);
+    END IF;
+    d := tq_private.resolve_document(document);
+    IF page IS NULL THEN
+        SELECT min(l.page) INTO page FROM tq.line AS l
+        WHERE l.document_id = d.id AND l.line_no BETWEEN page_image.line_start AND page_image.line_end;
+    END IF;
+    IF page IS NULL AND citation IS NOT NULL THEN
+        page := place.page;
+    END IF;
     SELECT jsonb_agg(jsonb_build_object('line_no', l.line_no, 'text', left(l.text, 4000), 'kind', l.kind,
                                         'bbox', l.locator -> 'bbox') ORDER BY l.line_no)
     INTO cited
     FROM (SELECT x.* FROM tq.line AS x
-          WHERE x.document_id = d.id AND x.line_no BETWEEN first AND last AND x.page = wanted
+          WHERE x.document_id = d.id AND x.line_no BETWEEN page_image.line_start AND page_image.line_end
+            AND x.page = page_image.page
           ORDER BY x.line_no LIMIT 500) AS l;
     walked := tq_private.page_image_of(d.id, jsonb_build_object(
-        'document', d.name, 'media_type', d.media_type, 'page', wanted, 'dpi', dpi, 'lines', coalesce(cited, '[]'),
-        'first', first, 'quote', coalesce(page_image.quote, citation ->> 'quote'))::text);
+        'document', d.name, 'media_type', d.media_type, 'page', page, 'dpi', dpi, 'lines', coalesce(cited, '[]'),
+        'first', line_start, 'quote', quote)::text);
     PERFORM tq_private.raise_problem(walked.problem);
     RETURN walked.result;
 END $$;

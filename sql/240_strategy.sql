@@ -29,7 +29,7 @@ BEGIN
                             ELSE format('tq.%s %s', TG_TABLE_NAME, tq_private.shown(written ->> 'name')) END;
             RAISE EXCEPTION USING ERRCODE = 'TQ021', MESSAGE = format('invalid value for %s', subject),
                 DETAIL = CASE
-                    WHEN TG_TABLE_NAME = 'setting' THEN format('It is %s.', left(written ->> 'value', 100))
+                    WHEN TG_TABLE_NAME = 'setting' THEN format('It is %s.', left((written -> 'value')::text, 100))
                     WHEN cardinality(guard.columns) = 1 THEN format('It is %s.', CASE
                         WHEN guard.text
                         THEN tq_private.shown(written ->> guard.columns[1]) ELSE written ->> guard.columns[1] END)

@@ -51,8 +51,11 @@ def reported(function: Callable[P, R]) -> Callable[P, tuple[R | None, str | None
         except TqError as error:
             return None, _problem(error.code, error.message, error.detail, error.hint)
         except plpy.SPIError as error:
-            _, detail, hint, *_ = getattr(error, "spidata", None) or (None, None, None)
-            return None, _problem(error.sqlstate, str(error), detail, hint)
+            from tq.database.connection import refusal
+
+            if (said := refusal(error)) is None:
+                raise
+            return None, _problem(said.sqlstate, said.message, said.detail, said.hint)
 
     return run
 

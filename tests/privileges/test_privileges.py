@@ -157,6 +157,45 @@ def test_loader_changes_what_is_its_own(db: Connection, login: As) -> None:
     assert value(admin, "SELECT tq.remove('mine')") == 2
 
 
+def test_a_loader_gains_nothing_past_the_public_functions(db: Connection, login: As) -> None:
+    loader = login("loader")
+    store = "SELECT tq_private.store_document(%s, %s, %s, %s, %s, %s, NULL, %s)"
+    wrong: tuple[object, ...]
+    for wrong in (
+        (None, b"y", None, [], "{}", 1, []),
+        ("x", None, None, [], "{}", 1, []),
+        ("x", b"y", "weird\ntype", [], "{}", 1, []),
+        ("x", b"y", None, ["t" * 201], "{}", 1, []),
+        ("x", b"y", None, [], "[]", 1, []),
+        ("x", b"y", None, [], "{}", None, []),
+        ("x", b"y", None, [], "{}", 1, ["q"] * 1001),
+    ):
+        with pytest.raises(psycopg.Error) as caught:
+            loader.execute(store, wrong)
+        assert caught.value.sqlstate == "TQ021", wrong
+    db.execute("UPDATE tq.setting SET value = '3' WHERE name = 'document_max_bytes'")
+    with pytest.raises(psycopg.Error) as caught:
+        loader.execute(store, ("x", b"long", None, [], "{}", 1, []))
+    assert caught.value.sqlstate == "TQ012"
+    kept = value(loader, store, "x", b"y", None, None, None, 1, None)
+    value(loader, "SELECT tq_private.change_documents('no such verb', %s)", [kept])
+    assert value(db, "SELECT count(*) FROM tq.document") == 1
+
+
+def test_a_worker_changes_what_ingest_finds_out_and_no_more(db: Connection, login: As) -> None:
+    value(db, "SELECT tq.load_text('x', 'y')")
+    worker = login("worker")
+    for column, new in (
+        ("owner", "'me'"),
+        ("name", "'other'"),
+        ("version", "7"),
+        ("tags", "'{x}'"),
+        ("metadata", "'{}'"),
+    ):
+        denied(worker, f"UPDATE tq.document SET {column} = {new}")
+    denied(worker, "DELETE FROM tq.document")
+
+
 def test_reader_of_all_who_loads_too_does_not_change_others(db: Connection, login: As) -> None:
     value(login("loader"), "SELECT tq.load_text('theirs', 'y')")
     second = login("second")

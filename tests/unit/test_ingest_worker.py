@@ -32,9 +32,16 @@ MODEL_ROW = {
 
 
 class DatabaseError(Exception):
-    def __init__(self, sqlstate: str, text: str = "refused") -> None:
+    """As plpy gives it."""
+
+    def __init__(
+        self, sqlstate: str, text: str = "refused", detail: str | None = None, hint: str | None = None
+    ) -> None:
         super().__init__(text)
-        self.sqlstate = sqlstate
+        packed = sum((ord(letter) - ord("0")) << (6 * place) for place, letter in enumerate(sqlstate))
+        self.spidata = (packed, detail, hint, None, 0, None, None, None, None, None)
+        if not sqlstate.startswith("TQ"):  # only a class with a name of its own has it
+            self.sqlstate = sqlstate
 
 
 @dataclass
@@ -346,6 +353,11 @@ def test_what_a_cancel_is() -> None:
     assert is_cancel(DatabaseError("08006"))
     assert not is_cancel(DatabaseError("40P01"))
     assert not is_cancel(ValueError())
+
+
+def test_an_error_of_the_server_is_stored_with_what_it_said() -> None:
+    error = DatabaseError("TQ012", "content too large", "It has 9 bytes.", "Split it.")
+    assert Failure.of(error) == Failure("TQ012", "content too large: It has 9 bytes.", "Split it.")
 
 
 def test_errors_are_stored_bounded() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from tq.ask.records import Node, NodeContent, SourceRow, StoredLine
-from tq.database.connection import Database, Statement
+from tq.database.connection import Database, Statement, refusal
 from tq.database.models import COLUMNS, model_of
 from tq.errors import TqError
 from tq.model.limits import Model
@@ -164,30 +164,11 @@ def resolve(database: Database, doc: str | None) -> list[SourceRow]:
     try:
         rows = database.fetch(RESOLVE, doc, MAX_DOCUMENTS)
     except Exception as error:
-        if (known := _contract_error(error)) is not None:
-            raise known from None
+        said = refusal(error)
+        if said is not None and said.sqlstate.startswith("TQ"):
+            raise TqError(said.sqlstate, said.message, said.detail, said.hint) from None
         raise
     return [SourceRow(**row) for row in rows]
-
-
-def _contract_error(error: Exception) -> TqError | None:
-    """An error that SQL raised with a code of class TQ, or None. plpy keeps its parts in `spidata`."""
-    data = getattr(error, "spidata", None)
-    diag = getattr(error, "diag", None)
-    if data:
-        packed, detail, hint = data[0], data[1], data[2]
-        code = "".join(chr(ord("0") + ((packed >> (6 * place)) & 0x3F)) for place in range(5))
-        message = str(error)
-    elif diag is not None:
-        code, message, detail, hint = (
-            diag.sqlstate,
-            diag.message_primary,
-            diag.message_detail,
-            diag.message_hint,
-        )
-    else:
-        return None
-    return TqError(code, message, detail, hint) if code and code.startswith("TQ") else None
 
 
 def possible_queries(database: Database, documents: Sequence[str]) -> dict[str, list[str]]:

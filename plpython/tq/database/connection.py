@@ -41,6 +41,31 @@ class Database(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """What the server said of a statement that failed."""
+
+    sqlstate: str
+    message: str
+    detail: str | None = None
+    hint: str | None = None
+
+
+def refusal(error: BaseException) -> Refusal | None:
+    """What the server said, from an error of either adapter; None for an error that is not the server's."""
+    data = getattr(
+        error, "spidata", None
+    )  # of plpy, whose error has a sqlstate only where its class is a named one
+    if data:
+        packed, detail, hint = data[:3]
+        sqlstate = "".join(chr(ord("0") + ((packed >> (6 * place)) & 0x3F)) for place in range(5))
+        return Refusal(sqlstate, str(error), detail, hint)
+    said = getattr(error, "diag", None)  # of psycopg; it has no sqlstate where the connection was lost
+    if said is not None and said.sqlstate:
+        return Refusal(said.sqlstate, said.message_primary, said.message_detail, said.message_hint)
+    return None
+
+
 class PlpyDatabase:
     """The adapter inside the server."""
 

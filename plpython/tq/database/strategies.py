@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from tq.database.connection import Database, Statement
+from tq.database.connection import Database, Statement, refusal
 from tq.errors import TqError
 from tq.strategy.filter import Compiled, Refused, Tree, parse
 from tq.strategy.settings import Strategy, of
@@ -88,9 +88,14 @@ def expression_of(database: Database, setting: str, expression: str) -> Tree:
     try:
         database.fetch(statement, [], values, False)
     except Exception as error:
-        if not hasattr(error, "sqlstate"):
+        said = refusal(error)
+        if said is None or said.sqlstate[:2] not in (
+            "0A",
+            "22",
+            "42",
+        ):  # a cancel is none of the expression's
             raise
-        raise _invalid(setting, f"PostgreSQL says: {error}.", "Write it in another way.") from None
+        raise _invalid(setting, f"PostgreSQL says: {said.message}.", "Write it in another way.") from None
     return tree
 
 

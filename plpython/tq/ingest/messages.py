@@ -15,6 +15,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from tq.database.connection import refusal
+from tq.errors import TqError
+
 CONVERT = "tq_convert"
 MODEL = "tq_model"
 ASK = "tq_ask"
@@ -96,18 +99,15 @@ class Failure:
     @classmethod
     def of(cls, error: BaseException) -> Failure:
         """From our own error, from a database error of either adapter, or from any other."""
-        code = getattr(error, "code", None) or getattr(error, "sqlstate", None)
-        known = isinstance(code, str) and len(code) == 5
-        diagnosis = getattr(error, "diag", None)  # of psycopg; plpy gives attributes of the error itself
-        text = getattr(diagnosis, "message_primary", None) or str(error).strip() or type(error).__name__
-        if not known:
-            text = f"{type(error).__name__}: {text}"
-        detail = getattr(diagnosis, "message_detail", None) or getattr(error, "detail", None)
-        if isinstance(detail, str) and detail:
-            text = f"{text}: {detail}"
-        hint = getattr(diagnosis, "message_hint", None) or getattr(error, "hint", None)
+        if isinstance(error, TqError):
+            sqlstate, text, detail, hint = error.code, error.message, error.detail, error.hint
+        elif (said := refusal(error)) is not None:
+            sqlstate, text, detail, hint = said.sqlstate, said.message, said.detail, said.hint
+        else:
+            sqlstate, text, detail, hint = "XX000", str(error).strip(), None, None
+            text = f"{type(error).__name__}: {text or type(error).__name__}"
         return cls(
-            str(code) if known else "XX000", _bounded(text), _bounded(hint) if isinstance(hint, str) else None
+            sqlstate, _bounded(f"{text}: {detail}" if detail else text), _bounded(hint) if hint else None
         )
 
 

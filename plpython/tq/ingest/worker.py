@@ -541,7 +541,7 @@ def begin_work(db: Database, seconds: int | None, until_empty: bool | None) -> i
         raise TqError(
             "TQ021",
             "invalid value for the argument seconds",
-            f"it is {seconds}",
+            "It is NULL." if seconds is None else f"It is {seconds}.",
             "Give a number of seconds, 0 or more.",
         )
     try:
