@@ -25,8 +25,8 @@ def start(
     """Submit at most so many pairs of ranked claims to compare, the likeliest conflicts first; their relations come into
     `relations` while the caller drains."""
     for pair in conflicts.chosen(ranked, rules, most):
-        task = _task(ranked[pair[0]], ranked[pair[1]])
-        caller.submit(task, partial(_related, relations, pair))
+        pair_task = task(ranked[pair[0]], ranked[pair[1]])
+        caller.submit(pair_task, partial(_related, relations, pair))
 
 
 def complete(caller: Caller, rules: Ruled, relations: Relations) -> list[Left]:
@@ -42,7 +42,7 @@ def complete(caller: Caller, rules: Ruled, relations: Relations) -> list[Left]:
     return [Left("pairs", f"{words.count(count, 'pair')} of claims {how}{why}")] if count else []
 
 
-def _task(one: Claim, two: Claim) -> Compare:
+def task(one: Claim, two: Claim) -> Compare:
     return Compare(
         question=one.aim.asked,
         first=one.what[:COMPARED_CHARS],

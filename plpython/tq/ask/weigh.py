@@ -3,32 +3,53 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
 
 from tq.ask.records import Claim
 from tq.strategy.conflicts import Pair
-from tq.text.quantities import same_quantity
+from tq.text.quantities import same_quantity, span
 from tq.text.stated import Stated, stated
 
 SAME_TERMS = 0.6  # of the terms of two claims with the same quantities, to be one claim
 
 
-def _same(first: Stated, second: Stated) -> bool:
-    if first.text == second.text:
-        return True
-    if (
-        not first.quantities
-        or len(first.quantities) != len(second.quantities)
-        or first.denies != second.denies
-    ):
+Values = tuple[tuple[str, Decimal, Decimal], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Head:
+    """A claim that others may join. values: of its quantities where all are numbers with units, to be compared quickly."""
+
+    claim: Claim
+    said: Stated
+    values: Values | None
+
+
+def _values(said: Stated) -> Values | None:
+    if not all(quantity.kind == "number" and quantity.unit for quantity in said.quantities):
+        return None
+    return tuple(sorted(span(quantity) for quantity in said.quantities))
+
+
+def _same(head: _Head, said: Stated, values: Values | None) -> bool:
+    if head.values is not None and values is not None:
+        if head.values != values:
+            return False
+    elif not _same_quantities(head.said, said):
         return False
+    union = head.said.about | said.about
+    return len(head.said.about & said.about) >= SAME_TERMS * len(union)
+
+
+def _same_quantities(first: Stated, second: Stated) -> bool:
     rest = list(second.quantities)
     for quantity in first.quantities:
         match = next((other for other in rest if same_quantity(quantity, other)), None)
         if match is None:
             return False
         rest.remove(match)
-    union = first.about | second.about
-    return len(first.about & second.about) >= SAME_TERMS * len(union)
+    return True
 
 
 def absorb(head: Claim, other: Claim) -> None:
@@ -43,16 +64,24 @@ def absorb(head: Claim, other: Claim) -> None:
 
 def merge(claims: Sequence[Claim]) -> list[Claim]:
     """One claim for each that was found more than once: the same words, or quantities of the same thing."""
-    heads: list[tuple[Claim, Stated]] = []
+    heads: list[_Head] = []
+    by_text: dict[tuple[int, str], _Head] = {}
+    alike: dict[tuple[int, bool, int], list[_Head]] = {}
     for claim in claims:
         said = stated(claim.what, claim.citations[0].source.language)
-        for head, known in heads:
-            if head.aim == claim.aim and _same(known, said):
-                absorb(head, claim)
-                break
-        else:
-            heads.append((claim, said))
-    return [head for head, _ in heads]
+        aim, values = claim.aim.where, _values(said)
+        near = alike.setdefault((aim, said.denies, len(said.quantities)), [])
+        found = by_text.get((aim, said.text))
+        if found is None and said.quantities:
+            found = next((head for head in near if _same(head, said, values)), None)
+        if found is not None:
+            absorb(found.claim, claim)
+            continue
+        head = _Head(claim, said, values)
+        heads.append(head)
+        near.append(head)
+        by_text[aim, said.text] = head
+    return [head.claim for head in heads]
 
 
 def relate(ranked: Sequence[Claim], relations: Mapping[Pair, str]) -> list[Claim]:

@@ -100,6 +100,11 @@ def _read(text: str, language: str) -> tuple[Stated, ...]:
     return (whole, *(stated(text[slice(*span)], language) for span in spans)) if len(spans) > 1 else (whole,)
 
 
+def forget() -> None:
+    """Read statements anew: for measurements."""
+    _read.cache_clear()
+
+
 def _bearing(parts: Sequence[Stated], asked: frozenset[str]) -> list[Stated]:
     """The sentences that hold nearly as many of the question's terms as the best one."""
     met = [len(part.about & asked) for part in parts]
@@ -111,8 +116,7 @@ def _relate(one: Stated, two: Stated, asked: frozenset[str], language: str) -> R
     smaller, larger = sorted((len(one.about), len(two.about)))
     overlap = len(shared) / smaller if smaller else 0.0
     # What is left when the question's own words are taken away tells whether the two speak of the same case.
-    met = len(one.about & two.about & asked) / max(1, sum(not term[:1].isdigit() for term in asked))
-    if not (overlap >= ONE_SUBJECT or (overlap >= 0.25 and met >= 0.5)):
+    if not (overlap >= ONE_SUBJECT or (overlap >= 0.25 and _met(one, two, asked) >= 0.5)):
         return "compatible" if one.about and two.about else "unclear"
     clash = _clash(one, two)
     denied = not clash and _denied(one, two, overlap, smaller, larger)
@@ -130,6 +134,16 @@ def _relate(one: Stated, two: Stated, asked: frozenset[str], language: str) -> R
     return "compatible"
 
 
+def _near(a: str, b: str) -> bool:
+    """Words that are alike; most share neither the first letter nor a part, and are not worth the call."""
+    return (a[:1] == b[:1] or a in b or b in a) and alike(a, b)
+
+
+def _met(one: Stated, two: Stated, asked: frozenset[str]) -> float:
+    """Share of the question's words that both hold."""
+    return len(one.about & two.about & asked) / max(1, sum(not term[:1].isdigit() for term in asked))
+
+
 def _shared(one: frozenset[str], two: frozenset[str], language: str) -> frozenset[str]:
     """Terms of either that the other holds too, in another form or as another word for it."""
     common = one & two
@@ -138,7 +152,7 @@ def _shared(one: frozenset[str], two: frozenset[str], language: str) -> frozense
     for term in one - common:
         stand_ins = kin(term, language)
         for other in rest:
-            if other in stand_ins or alike(term, other):
+            if other in stand_ins or _near(term, other):
                 found.update((term, other))
     # Counted as the smaller one counts them.
     return frozenset(found & (one if len(one) <= len(two) else two)) if len(found) > len(common) else common
@@ -287,14 +301,9 @@ def _apart(one: Stated, two: Stated, shared: frozenset[str], asked: frozenset[st
 
 def _own(one: Shape, two: Shape, known: frozenset[str]) -> frozenset[str]:
     """What only this one names."""
-    others = {token.term for token in two.tokens if token.kind == "name"}
-    return frozenset(
-        token.term
-        for token in one.tokens
-        if token.kind == "name"
-        and token.term not in known
-        and token.term not in others
-        and not any(alike(token.term, other) for other in others)
+    own = one.names - two.names - known
+    return (
+        frozenset(term for term in own if not any(_near(term, other) for other in two.names)) if own else own
     )
 
 

@@ -212,6 +212,7 @@ class Shape:
     """How a statement is built. clause: tokens before its verb, or before its first quantity where no verb is known."""
 
     tokens: tuple[Token, ...]
+    names: frozenset[str]  # terms of the names among them
     labels: frozenset[tuple[str, str]]  # "hall A", "form 5"
     times: frozenset[str]  # days of the week, months and seasons
     clause: int
@@ -259,6 +260,7 @@ def _shape(text: str, language: str) -> Shape:
     clause = next((at for at, one in enumerate(tokens) if one.kind in ("verb", "quantity")), len(tokens))
     return Shape(
         tokens=tuple(tokens[:MAX_TOKENS]),
+        names=frozenset(token.term for token in tokens[:MAX_TOKENS] if token.kind == "name"),
         labels=frozenset(labels),
         times=frozenset(_TIMES[token.text] for token in tokens if token.text in _TIMES),
         clause=min(clause, MAX_TOKENS),
