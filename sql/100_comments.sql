@@ -11,6 +11,9 @@ COMMENT ON COLUMN tq.document.current IS 'The version that answers for the name;
 COMMENT ON COLUMN tq.document.sha256 IS 'Digest of the bytes, and where tq.blob keeps them.';
 COMMENT ON COLUMN tq.document.media_type IS 'As given to tq.load, then as the conversion found it.';
 COMMENT ON COLUMN tq.document.language IS 'Language whose word stems the line index holds; none where there are none.';
+COMMENT ON COLUMN tq.document.tables IS 'How tables are found on its pages; see tq.load.';
+COMMENT ON COLUMN tq.document.page_count IS 'Pages of a PDF or picture; NULL before they are counted, and where there are none.';
+COMMENT ON COLUMN tq.document.pages_read IS 'How many of them the conversion has read.';
 COMMENT ON COLUMN tq.document.line_count IS 'NULL until the conversion is through.';
 COMMENT ON COLUMN tq.document.model IS 'Model that read it; NULL for the setting model.';
 COMMENT ON COLUMN tq.document.source_weight IS 'What the business says of the source: 1 is usual, more ranks higher.';
@@ -31,7 +34,7 @@ COMMENT ON TABLE tq.line IS 'Lines of documents, 1, 2, 3 … without a gap: what
 COMMENT ON COLUMN tq.line.kind IS 'text, heading, table (a row), code, or furniture (a page''s repeated head or foot).';
 COMMENT ON COLUMN tq.line.level IS 'Level of a heading, 1 to 6.';
 COMMENT ON COLUMN tq.line.page IS 'Page of the file, counted from 1; NULL where there are no pages.';
-COMMENT ON COLUMN tq.line.locator IS 'Where the line stands: for a PDF its box in points from the top left.';
+COMMENT ON COLUMN tq.line.locator IS 'Where the line stands: its box on a page, in points from the top left; the table, row and cells of a row; and so on.';
 
 COMMENT ON TABLE tq.term IS 'The line index: in which lines of a document a term stands.';
 COMMENT ON COLUMN tq.term.stretch IS 'Which stretch of lines, in order; a long document has many.';

@@ -17,9 +17,11 @@ BEGIN
     CASE d.status
         WHEN 'pending' THEN
             step := 'convert'; done := 0;
-        WHEN 'converting' THEN  -- how many lines there will be is not known before the end
-            step := 'convert';
-            SELECT coalesce(max(l.line_no), 0) INTO done FROM tq.line AS l WHERE l.document_id = d.id;
+        WHEN 'converting' THEN
+            step := 'convert'; done := d.pages_read; total := d.page_count;
+            IF total IS NULL THEN  -- how many lines there will be is not known before the end
+                SELECT coalesce(max(l.line_no), 0) INTO done FROM tq.line AS l WHERE l.document_id = d.id;
+            END IF;
         WHEN 'marking' THEN
             step := 'mark';
             SELECT count(*) FILTER (WHERE w.marked), count(*) INTO done, total
@@ -39,7 +41,7 @@ BEGIN
             step := d.failed_step;
     END CASE;
 END $$;
-COMMENT ON FUNCTION tq_private.document_progress IS 'How far a document is: lines, windows or nodes of the step that runs.';
+COMMENT ON FUNCTION tq_private.document_progress IS 'How far a document is: pages or lines, windows or nodes of the step that runs.';
 
 CREATE OR REPLACE FUNCTION tq_private.waits_for(d tq.document) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, tq, pg_temp
@@ -63,10 +65,11 @@ BEGIN
     p := tq_private.document_progress(d);
     RETURN d.status || CASE
         WHEN d.status = 'pending' THEN ', waiting for a worker'
-        WHEN d.status = 'converting' THEN format(', %s lines so far', p.done)
+        WHEN d.status = 'converting' AND p.total IS NULL THEN format(', %s lines so far', p.done)
         WHEN d.status = 'ready' THEN ''
-        ELSE format(', %s of %s %s done', p.done, p.total, CASE d.status WHEN 'marking' THEN 'windows'
-                                                                       WHEN 'summarising' THEN 'leaves' ELSE 'nodes' END)
+        ELSE format(', %s of %s %s done', p.done, p.total,
+                    CASE d.status WHEN 'converting' THEN 'pages' WHEN 'marking' THEN 'windows' WHEN 'summarising' THEN 'leaves'
+                                  ELSE 'nodes' END)
     END || coalesce(', waiting for ' || tq_private.waits_for(d), '');
 END $$;
 COMMENT ON FUNCTION tq_private.how_far IS 'A document''s status and how far it is, in words.';

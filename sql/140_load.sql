@@ -36,7 +36,8 @@ RETURN document_owner = tq_private.asker() OR pg_has_role(tq_private.asker(), 't
 COMMENT ON FUNCTION tq_private.may_change IS 'Whether the asker may replace, retry, cancel or remove a document of that owner.';
 
 CREATE OR REPLACE FUNCTION tq_private.check_load(
-    name text, content bytea, media_type text, tags text[], metadata jsonb, source_weight real, questions text[]) RETURNS void
+    name text, content bytea, media_type text, tags text[], metadata jsonb, source_weight real, questions text[], tables text)
+RETURNS void
 LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, tq, pg_temp AS $$
 DECLARE
     most bigint;
@@ -87,6 +88,10 @@ BEGIN
         PERFORM tq_private.invalid_argument(CASE WHEN cardinality(check_load.tags) > 1000 THEN 'tags' ELSE 'questions' END,
             'It has more than 1000 elements.', 'Give a short list.');
     END IF;
+    IF check_load.tables NOT IN ('auto', 'lines', 'lines_strict', 'text', 'none') THEN
+        PERFORM tq_private.invalid_argument('tables', format('It is %s.', tq_private.shown(check_load.tables)),
+            'It says how tables are found on pages: auto (by what the page shows), lines, lines_strict, text or none.');
+    END IF;
 END $$;
 COMMENT ON FUNCTION tq_private.check_load IS 'TQ021 or TQ012 for what tq.load does not take.';
 
@@ -94,14 +99,14 @@ COMMENT ON FUNCTION tq_private.check_load IS 'TQ021 or TQ012 for what tq.load do
 -- given, because whoever may load may call it past tq.load.
 CREATE OR REPLACE FUNCTION tq_private.store_document(
     name text, content bytea, media_type text, tags text[], metadata jsonb, source_weight real, effective_on date,
-    questions text[]) RETURNS uuid
+    questions text[], tables text) RETURNS uuid
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, tq, pg_temp AS $$
 DECLARE
     digest bytea;
     newest tq.document;
     result uuid;
 BEGIN
-    PERFORM tq_private.check_load(name, content, media_type, tags, metadata, source_weight, questions);
+    PERFORM tq_private.check_load(name, content, media_type, tags, metadata, source_weight, questions, tables);
     tags := ARRAY(SELECT t.tag FROM unnest(store_document.tags) AS t (tag));
     questions := ARRAY(SELECT q.question FROM unnest(store_document.questions) AS q (question));
     metadata := coalesce(store_document.metadata, '{}');
@@ -115,17 +120,20 @@ BEGIN
                 DETAIL = format('%s is taken.', tq_private.shown(store_document.name)),
                 HINT = 'Load under another name, or as the owner or a member of tq_admin.';
         END IF;
-        IF newest.sha256 = digest THEN
+        IF newest.sha256 = digest
+            AND (newest.status = 'failed' OR newest.tables = coalesce(store_document.tables, newest.tables)) THEN
             -- The same document: no work. What is said about it may be new all the same.
             UPDATE tq.document AS d SET
                 media_type = CASE d.status WHEN 'failed' THEN coalesce(store_document.media_type, d.media_type)
                                            ELSE d.media_type END,
+                tables = coalesce(store_document.tables, d.tables),
                 tags = coalesce(nullif(store_document.tags, '{}'), d.tags),
                 metadata = coalesce(nullif(store_document.metadata, '{}'), d.metadata),
                 source_weight = CASE store_document.source_weight WHEN 1 THEN d.source_weight ELSE store_document.source_weight END,
                 effective_on = coalesce(store_document.effective_on, d.effective_on)
             WHERE d.id = newest.id
                 AND ((d.status = 'failed' AND store_document.media_type <> coalesce(d.media_type, ''))
+                     OR store_document.tables <> d.tables
                      OR (store_document.tags <> '{}' AND store_document.tags <> d.tags)
                      OR (store_document.metadata <> '{}' AND store_document.metadata <> d.metadata)
                      OR store_document.source_weight NOT IN (1, d.source_weight)
@@ -150,10 +158,10 @@ BEGIN
         PERFORM FROM tq.blob AS b WHERE b.sha256 = digest FOR KEY SHARE;
         EXIT WHEN FOUND;
     END LOOP;
-    INSERT INTO tq.document (name, version, sha256, media_type, tags, metadata, source_weight, effective_on, owner)
+    INSERT INTO tq.document (name, version, sha256, media_type, tags, metadata, source_weight, effective_on, owner, tables)
     VALUES (store_document.name, coalesce(newest.version, 0) + 1, digest, store_document.media_type, store_document.tags,
             store_document.metadata, store_document.source_weight, store_document.effective_on,
-            coalesce(newest.owner, tq_private.asker()))
+            coalesce(newest.owner, tq_private.asker()), coalesce(store_document.tables, 'auto'))
     RETURNING id INTO result;
     INSERT INTO tq.possible_query (document_id, ordinal, question)
     SELECT result, q.ordinality, q.question FROM unnest(store_document.questions) WITH ORDINALITY AS q (question);
@@ -174,15 +182,19 @@ COMMENT ON FUNCTION tq_private.store_document IS 'Stores bytes as a document''s 
 
 CREATE OR REPLACE FUNCTION tq.load(
     name text, content bytea, media_type text DEFAULT NULL, tags text[] DEFAULT '{}', metadata jsonb DEFAULT '{}',
-    source_weight real DEFAULT 1, effective_on date DEFAULT NULL, questions text[] DEFAULT '{}') RETURNS uuid
+    source_weight real DEFAULT 1, effective_on date DEFAULT NULL, questions text[] DEFAULT '{}', tables text DEFAULT NULL)
+RETURNS uuid
 LANGUAGE sql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, tq, pg_temp AS $$
     SELECT tq_private.store_document(load.name, load.content, load.media_type, load.tags, load.metadata, load.source_weight,
-        load.effective_on, load.questions)
+        load.effective_on, load.questions, load.tables)
 $$;
 COMMENT ON FUNCTION tq.load IS
 'Store a file as a document and queue its ingest; returns its id.
 The same name with the same bytes is the same document, tried again if it failed; new bytes are its next version.
-Returns at once: CALL tq.work(), or a schedule, does the rest. questions: what the document should be able to answer.';
+Returns at once: CALL tq.work(), or a schedule, does the rest. questions: what the document should be able to answer.
+tables: how tables are found on the pages of a PDF or picture. auto (also NULL): by drawn lines, else by how the text is
+aligned; lines: by lines and the edges of coloured areas; lines_strict: by lines alone; text: by alignment alone; none:
+not at all. Another choice than before is the next version, though the bytes are the same.';
 
 CREATE OR REPLACE FUNCTION tq.load_text(
     name text, content text, media_type text DEFAULT NULL, tags text[] DEFAULT '{}', metadata jsonb DEFAULT '{}',

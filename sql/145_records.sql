@@ -238,13 +238,13 @@ BEGIN
         EXIT WHEN FOUND;
     END LOOP;
     INSERT INTO tq.document (name, version, sha256, media_type, model, tags, metadata, source_weight, effective_on, owner,
-                             parent_id, attachment_no)
+                             tables, parent_id, attachment_no)
     SELECT document, coalesce(max(d.version), 0) + 1, digest,
            CASE WHEN store_attachment.media_type ~ '^[A-Za-z0-9!#$&^_.+-]{1,100}/[A-Za-z0-9!#$&^_.+-]{1,100}$'
                     AND store_attachment.media_type NOT IN ('application/octet-stream', 'application/x-tq-records')
                 THEN store_attachment.media_type END,
            message.model, message.tags, jsonb_build_object('attachment_of', message.name, 'message_version', message.version),
-           message.source_weight, message.effective_on, message.owner, parent, number
+           message.source_weight, message.effective_on, message.owner, message.tables, parent, number
     FROM tq.document AS d WHERE d.name = document
     RETURNING id INTO added;
     PERFORM pgmq.send('tq_convert'::text, jsonb_build_object('document_id', added));

@@ -7,7 +7,7 @@ FROM tq.document AS d
 CROSS JOIN LATERAL tq_private.document_progress(d) AS p;
 COMMENT ON VIEW tq.progress IS
 'How far each version of each document is.
-done of total counts lines (convert, total unknown), windows (mark), leaves (summarise) or nodes (build, finish).
+done of total counts pages or lines (convert; the total of lines is unknown), windows (mark), leaves (summarise) or nodes (build, finish).
 waits_for: message batches at the provider.';
 
 -- Not security_invoker: it counts messages and shows none.

@@ -97,8 +97,8 @@ TO tq_reader, tq_loader, tq_worker;
 GRANT SELECT ON tq.blob TO tq_worker;
 GRANT UPDATE (content, store, bytes) ON tq.blob TO tq_worker;
 -- What ingest finds out about a document; whose it is and what it is called are its owner's.
-GRANT UPDATE (current, status, media_type, title, language, line_count, model, started_at, finished_at, sqlstate, error, hint,
-              failed_step)
+GRANT UPDATE (current, status, media_type, title, language, line_count, pages_read, page_count, model, started_at, finished_at,
+              sqlstate, error, hint, failed_step)
 ON tq.document TO tq_worker;
 GRANT INSERT, UPDATE, DELETE ON
     tq.line, tq.term, tq.provisional_window, tq.boundary, tq.node, tq.bullet, tq.omission, tq.model_call, tq.batch
@@ -119,7 +119,7 @@ BEGIN
         FROM (VALUES
             ('tq', 'tq_reader, tq_loader, tq_worker', 'outline lines ask answers explain check select replay fit estimate
              source source_url page_image strategy_effective pick follow_up suggest
-             ask_later cancel_query'),
+             ask_later cancel_query tables'),
             ('tq', 'tq_loader, tq_admin', 'load load_text retry cancel remove'),
             ('tq', 'tq_worker', 'work'),
             ('tq', 'tq_admin', 'schedule unschedule refresh_model'),
@@ -129,7 +129,7 @@ BEGIN
               ask_walk ask_record answered select_walk follow_walk known_thread picks_of_answers picks_of_citations keep_picks
               queue_question stop_query raise_problem known_query line_range
               take_places pause_model recall_reply replies_of replay_walk fit_of estimate_of read_citation
-              stored_document source_of source_url_of page_image_of strategy_values number_of date_of boolean_of'),
+              stored_document source_of source_url_of page_image_of table_place table_markdown strategy_values number_of date_of boolean_of'),
             ('tq_private', 'tq_loader', 'store_document change_documents'),
             ('tq', 'tq_loader, tq_admin', 'load_query refresh'),
             ('tq', 'tq_reader, tq_loader, tq_worker', 'record'),

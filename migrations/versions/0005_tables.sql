@@ -16,3 +16,15 @@ DROP FUNCTION IF EXISTS tq_private.select_walk(text, text);
 DROP FUNCTION IF EXISTS tq_private.replay_walk(text);
 DROP FUNCTION IF EXISTS tq_private.plain_message(text);
 DROP FUNCTION IF EXISTS tq_private.raise_plain(text, text, text, text);
+
+-- How tables are looked for on the pages of a document, and how many of its pages are read.
+ALTER TABLE tq.document
+    ADD COLUMN tables text NOT NULL DEFAULT 'auto',
+    ADD COLUMN pages_read int,
+    ADD COLUMN page_count int,
+    ADD CONSTRAINT document_tables_check CHECK (tables IN ('auto', 'lines', 'lines_strict', 'text', 'none')),
+    ADD CONSTRAINT document_pages_check CHECK (pages_read BETWEEN 0 AND page_count);
+
+-- Both take the argument tables now.
+DROP FUNCTION IF EXISTS tq.load(text, bytea, text, text[], jsonb, real, date, text[]);
+DROP FUNCTION IF EXISTS tq_private.store_document(text, bytea, text, text[], jsonb, real, date, text[]);

@@ -120,7 +120,7 @@ def test_reader_writes_nothing(db: Connection, login: As) -> None:
     reader = login("reader")
     denied(reader, "SELECT tq.load_text('x', 'z')")
     denied(reader, "SELECT tq.remove('x')")
-    denied(reader, "SELECT tq_private.store_document('x', '', NULL, '{}', '{}', 1, NULL, '{}')")
+    denied(reader, "SELECT tq_private.store_document('x', '', NULL, '{}', '{}', 1, NULL, '{}', NULL)")
     denied(reader, "SELECT tq_private.change_documents('remove', '{}')")
     denied(reader, "SELECT * FROM tq.blob")
     denied(reader, "CALL tq.work(1)")
@@ -159,25 +159,26 @@ def test_loader_changes_what_is_its_own(db: Connection, login: As) -> None:
 
 def test_a_loader_gains_nothing_past_the_public_functions(db: Connection, login: As) -> None:
     loader = login("loader")
-    store = "SELECT tq_private.store_document(%s, %s, %s, %s, %s, %s, NULL, %s)"
+    store = "SELECT tq_private.store_document(%s, %s, %s, %s, %s, %s, NULL, %s, %s)"
     wrong: tuple[object, ...]
     for wrong in (
-        (None, b"y", None, [], "{}", 1, []),
-        ("x", None, None, [], "{}", 1, []),
-        ("x", b"y", "weird\ntype", [], "{}", 1, []),
-        ("x", b"y", None, ["t" * 201], "{}", 1, []),
-        ("x", b"y", None, [], "[]", 1, []),
-        ("x", b"y", None, [], "{}", None, []),
-        ("x", b"y", None, [], "{}", 1, ["q"] * 1001),
+        (None, b"y", None, [], "{}", 1, [], None),
+        ("x", None, None, [], "{}", 1, [], None),
+        ("x", b"y", "weird\ntype", [], "{}", 1, [], None),
+        ("x", b"y", None, ["t" * 201], "{}", 1, [], None),
+        ("x", b"y", None, [], "[]", 1, [], None),
+        ("x", b"y", None, [], "{}", None, [], None),
+        ("x", b"y", None, [], "{}", 1, ["q"] * 1001, None),
+        ("x", b"y", None, [], "{}", 1, [], "columns"),
     ):
         with pytest.raises(psycopg.Error) as caught:
             loader.execute(store, wrong)
         assert caught.value.sqlstate == "TQ021", wrong
     db.execute("UPDATE tq.setting SET value = '3' WHERE name = 'document_max_bytes'")
     with pytest.raises(psycopg.Error) as caught:
-        loader.execute(store, ("x", b"long", None, [], "{}", 1, []))
+        loader.execute(store, ("x", b"long", None, [], "{}", 1, [], None))
     assert caught.value.sqlstate == "TQ012"
-    kept = value(loader, store, "x", b"y", None, None, None, 1, None)
+    kept = value(loader, store, "x", b"y", None, None, None, 1, None, None)
     value(loader, "SELECT tq_private.change_documents('no such verb', %s)", [kept])
     assert value(db, "SELECT count(*) FROM tq.document") == 1
 

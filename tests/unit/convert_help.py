@@ -25,6 +25,7 @@ class Result:
     attachments: list[dict[str, Any]] = field(default_factory=list)
     error: dict[str, Any] | None = None
     end: int | None = None
+    pages: int | None = None
 
     @property
     def texts(self) -> list[str]:
@@ -71,6 +72,9 @@ def parse(output: bytes) -> Result:
             case "attachment":
                 assert set(message) == {"type", "name", "media_type", "content_base64"}
                 result.attachments.append(message)
+            case "pages":
+                assert 0 < message["read"] <= message["count"]
+                result.pages = message["read"]
             case "end":
                 result.end = message["lines"]
                 assert result.end == len(result.rows)

@@ -116,6 +116,7 @@ class FakeDatabase:
             "line_count": 10,
             "media_type": None,
             "bytes": 1,
+            "tables": "auto",
             "wanted": "m",
         }
         return [{"id": DOCUMENT, "status": self.status, **document, **model}]

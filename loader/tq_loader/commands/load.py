@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tq_loader.commands import options, visible
+from tq_loader.convert.protocol import TABLES
 from tq_loader.problem import Problem
 
 if TYPE_CHECKING:
@@ -69,6 +70,10 @@ class Loading:
     "--question", "questions", multiple=True, help="A question that it should answer; several times."
 )
 @click.option("--media-type", help="What the file is, where its content and name do not say it.")
+@click.option(
+    "--tables", type=click.Choice(TABLES),
+    help="How tables are found on pages: by what the page shows (auto, the default), lines, lines_strict, text, or none.",
+)  # fmt: skip
 @click.option("--source-weight", type=float, default=1.0, show_default=True, help="How much its word counts.")
 @click.option(
     "--effective-on", metavar="DATE", type=click.DateTime(["%Y-%m-%d"]), help="The day from which it holds (YYYY-MM-DD)."
@@ -82,6 +87,7 @@ def command(
     tags: tuple[str, ...],
     questions: tuple[str, ...],
     media_type: str | None,
+    tables: str | None,
     source_weight: float,
     effective_on: datetime | None,
     no_wait: bool,
@@ -103,7 +109,7 @@ def command(
     day = None if effective_on is None else effective_on.date()
     with connected(url) as connection:
         loads = [
-            load_file(connection, file, name, tags, questions, media_type, source_weight, day)
+            load_file(connection, file, name, tags, questions, media_type, source_weight, day, tables)
             for file in files
         ]
         waited = [load for load in loads if load.id]
@@ -131,6 +137,7 @@ def load_file(
     media_type: str | None,
     source_weight: float,
     effective_on: date | None,
+    tables: str | None,
 ) -> Loading:
     """Store one file and queue its conversion; what goes wrong is kept with it, so that the others go on."""
     import psycopg
@@ -155,8 +162,17 @@ def load_file(
     try:
         row = connection.execute(
             "SELECT tq.load(name => %s, content => %s, media_type => %s, tags => %s, source_weight => %s::real, "
-            "effective_on => %s::date, questions => %s) AS id",
-            [load.name, content, media_type, list(tags), source_weight, effective_on, list(questions)],
+            "effective_on => %s::date, questions => %s, tables => %s) AS id",
+            [
+                load.name,
+                content,
+                media_type,
+                list(tags),
+                source_weight,
+                effective_on,
+                list(questions),
+                tables,
+            ],
         ).fetchone()
     except psycopg.Error as error:
         if error.diag.message_primary is None:

@@ -1,12 +1,14 @@
 """Bytes of a file to numbered lines, always in a child process of its own.
 
-The parent runs ``python -I -m tq_loader.convert --name N [--media-type T] [--memory-mb M] [--cpu-seconds
-S] [--page-seconds P] [--attachments yes]``, writes the file to its standard input and reads JSON lines from its standard output::
+The parent runs ``python -I -m tq_loader.convert --name N [--media-type T] [--memory-mb M] [--cpu-seconds S]
+[--page-seconds P] [--attachments yes] [--tables auto]``, writes the file to its standard input and reads JSON lines from its
+standard output::
 
     {"type": "document", "media_type": str, "title": str | null}                      first
     {"type": "lines", "rows": [[text, page, kind, level, locator], …]}                any number
     {"type": "omission", "kind", "detail", "line_start", "line_end", "page"}          any number
     {"type": "pictures", "pages": int}                                                each page read as a picture
+    {"type": "pages", "read": int, "count": int}                                      once a second, and at the end
     {"type": "attachment", "name", "media_type", "content_base64"}                    only if asked for
     {"type": "end", "lines": int}                                                     last, when all is well
     {"type": "error", "code", "message", "detail", "hint"}                            last, when it is not

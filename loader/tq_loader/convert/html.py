@@ -534,6 +534,8 @@ def _table(table: Any, unread: Unread, walk: _Walk) -> list[Block] | None:
         place |= {"table": number, "row": line.row + 1}
         if line.cells:
             place["cells"] = line.cells
+        if line.columns:
+            place |= {"header": True, "columns": line.columns}
         found.append(Block(line.text, kind, None, place))
     return found
 

@@ -53,9 +53,10 @@ def convert(data: bytes | bytearray, job: Job, found: Found, out: Writer) -> Non
         raise damaged("there is no picture in it")
     out.document(found.media_type, None)
     ocr.patience.page_seconds, ocr.patience.tell = job.page_seconds, out.pictured
-    failed = write_pages(
-        PageReader(min(count, MAX_PAGES), lambda index: read_one(pages, index, job.tables)), out
+    pages_read = PageReader(
+        min(count, MAX_PAGES), lambda index: read_one(pages, index, job.tables), out.pages
     )
+    failed = write_pages(pages_read, out)
     if not out.lines:
         raise ConvertError(
             UNSUPPORTED,

@@ -23,11 +23,13 @@ _PAGE_NUMBER = re.compile(r"^[-–—\s]*(page\s+)?#(\s*(/|of|von|de|sur)\s*#)?[
 
 
 class PageReader:
-    """Reads pages by ``read(index)``, each once, the sampled ones first; ``done`` is told of each page written."""
+    """Reads pages by ``read(index)``, each once, the sampled ones first; ``tell`` is told how many of all are read."""
 
-    def __init__(self, count: int, read: Callable[[int], Page]) -> None:
+    def __init__(self, count: int, read: Callable[[int], Page], tell: Callable[[int, int], None]) -> None:
         self.count = count
-        self._read = read
+        self._read_page = read
+        self._tell = tell
+        self._done = 0
         self._kept: dict[int, Page] = {}
 
     def sample(self) -> list[Page]:
@@ -41,6 +43,12 @@ class PageReader:
     def pages(self) -> Iterator[Page]:
         for i in range(self.count):
             yield self._kept.pop(i) if i in self._kept else self._read(i)
+
+    def _read(self, index: int) -> Page:
+        page = self._read_page(index)
+        self._done += 1
+        self._tell(self._done, self.count)
+        return page
 
 
 @dataclass(slots=True, frozen=True)

@@ -69,7 +69,7 @@ def convert(data: bytes | bytearray, job: Job, found: Found, out: Writer) -> Non
         ocr.patience.page_seconds, ocr.patience.tell = job.page_seconds, out.pictured
         say_attachments(doc, job, out)
         hints: list[float] = []
-        pages = PageReader(page_count(doc), lambda index: page_of(doc, index, hints, job.tables))
+        pages = PageReader(page_count(doc), lambda index: page_of(doc, index, hints, job.tables), out.pages)
         notes = write_pages(pages, out)
         if not out.lines:
             raise no_text(pages.count, notes)

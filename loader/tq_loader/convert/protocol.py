@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from binascii import b2a_base64
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -92,6 +93,7 @@ class Writer:
         self._rows: list[str] = []
         self._size = 0
         self._nul = LineRanges()
+        self._told = time.monotonic()
         self.lines = 0
 
     def document(self, media_type: str, title: str | None) -> None:
@@ -174,6 +176,14 @@ class Writer:
         """A page was read from its picture; told at once, since it gives the conversion more time."""
         self._say({"type": "pictures", "pages": 1})
         self._sink.flush()
+
+    def pages(self, read: int, count: int) -> None:
+        """How many pages of so many are read; told once a second, and when all are."""
+        now = time.monotonic()
+        if read == count or now - self._told > 1:
+            self._told = now
+            self._say({"type": "pages", "read": read, "count": count})
+            self._sink.flush()
 
     def end(self) -> None:
         if self._nul.count:

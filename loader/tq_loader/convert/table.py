@@ -121,6 +121,7 @@ class TableWriter:
         self._names: dict[int, str] = {}  # the same made distinct, for the locator
         self._candidate: list[_Row] = []  # rows that may head the next block
         self._header: list[Cells] = []  # the rows of the header
+        self._untold = False  # whether they stand where no line of theirs could name the columns
 
     def row(
         self, number: int, cells: Cells, *, page: int | None = None, place: dict[str, Any] | None = None
@@ -186,6 +187,7 @@ class TableWriter:
             for column, cell in row.cells.items()
         ):
             self._set_headers(candidate)
+            self._untold = True
         elif self._headers and not any(set(row.cells) & set(self._headers) for row in rows[start:]):
             self._headers, self._names, self._header = {}, {}, []
         for i, row in enumerate(rows[start:]):
@@ -294,6 +296,11 @@ class TableWriter:
     def _place(self, row: _Row, cells: dict[str, Value]) -> dict[str, Any]:
         return self._locator | row.place | {"row": row.number, "cells": cells}
 
+    def _columns(self) -> dict[str, str]:
+        """The names that rows go by, each with its column: JSON does not keep their order."""
+        self._untold = False
+        return {name: self._name_of(column) for column, name in sorted(self._names.items())}
+
     def _repeats(self, cells: Cells) -> bool:
         """Whether a row is one of the header's again."""
         return any(
@@ -314,8 +321,9 @@ class TableWriter:
                 values[name_of(column)] = cell.value
             locator = self._place(row, values) | {"header": True}
             if header == 1:
-                # The rows below go by these names: where each column is, which JSON does not keep in order.
-                locator["columns"] = {name: name_of(column) for column, name in sorted(names.items())}
+                locator["columns"] = self._columns()
+            if again:
+                locator["repeated"] = True
             self._out.line(text, page=row.page, kind=self._repeated if again else "table", locator=locator)
             return
         parts: list[str] = []
@@ -333,7 +341,10 @@ class TableWriter:
                 for column, cell in cells.items()
             }
         kind = "table" if len(cells) > 1 or headers else "text"
-        self._out.line(PAIR.join(parts), page=row.page, kind=kind, locator=self._place(row, values))
+        locator = self._place(row, values)
+        if self._untold:
+            locator["columns"] = self._columns()
+        self._out.line(PAIR.join(parts), page=row.page, kind=kind, locator=locator)
 
 
 def _covered(cells: Cells) -> set[int]:

@@ -24,12 +24,13 @@ class Cell:
 @dataclass(slots=True, frozen=True)
 class Line:
     """A row that can be read alone. ``row``: its number in the source, from 0. ``cells``: typed, by header or
-    by column letter.
+    by column letter. ``columns``: of a header's row, the columns by the names that rows below go by.
     """
 
     row: int
     text: str
     cells: dict[str, Value] = field(default_factory=dict)
+    columns: dict[str, str] = field(default_factory=dict)
 
 
 def read_table(rows: list[list[Cell]]) -> Iterator[Line]:
@@ -54,7 +55,7 @@ def read_table(rows: list[list[Cell]]) -> Iterator[Line]:
             for i, cell in enumerate(row):
                 if cell is not None and cell.text and not header[i].endswith(cell.text):
                     header[i] = f"{header[i]}{PATH}{cell.text}" if header[i] else cell.text
-            yield Line(number, PAIR.join(_once(row)))
+            yield Line(number, PAIR.join(_once(row)), _lettered(row), _columns(header))
             continue
         open_header = False
         seen_body = True
@@ -86,6 +87,22 @@ def _data_row(number: int, row: list[Cell | None], header: list[str]) -> Line:
     if side:
         parts.append(side)
     return Line(number, PAIR.join(parts), cells)
+
+
+def _lettered(row: list[Cell | None]) -> dict[str, Value]:
+    return {
+        letters(i): cell.text
+        for i, cell in enumerate(row)
+        if cell is not None and cell.text and cell not in row[:i]
+    }
+
+
+def _columns(header: list[str]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for i, name in enumerate(header):
+        if name:
+            found.setdefault(name.rstrip(":"), letters(i))
+    return found
 
 
 def _once(row: list[Cell | None]) -> Iterator[str]:

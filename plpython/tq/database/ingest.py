@@ -39,7 +39,7 @@ ANY_MESSAGES = Statement(
 SETTINGS = Statement("SELECT s.name, s.value #>> '{}' AS value FROM tq.setting AS s")
 DOCUMENTS = Statement(
     "SELECT d.id::text AS id, d.name, d.status::text AS status, d.language, d.line_count, d.media_type,"
-    f" coalesce(b.bytes, octet_length(b.content)) AS bytes, w.name AS wanted, {COLUMNS}"
+    f" d.tables, coalesce(b.bytes, octet_length(b.content)) AS bytes, w.name AS wanted, {COLUMNS}"
     " FROM tq.document AS d"
     " JOIN tq.blob AS b ON b.sha256 = d.sha256"
     " CROSS JOIN LATERAL (SELECT coalesce(d.model,"
@@ -57,9 +57,15 @@ LOCK_DOCUMENTS = Statement(
 )
 START_CONVERTING = Statement(
     "UPDATE tq.document SET status = 'converting', started_at = clock_timestamp(), finished_at = NULL, model = $2,"
-    " line_count = NULL, sqlstate = NULL, error = NULL, hint = NULL, failed_step = NULL"
+    " line_count = NULL, pages_read = NULL, page_count = NULL, sqlstate = NULL, error = NULL, hint = NULL,"
+    " failed_step = NULL"
     " WHERE id = $1::uuid AND status IN ('pending', 'converting') RETURNING started_at::text AS started_at",
     ("text", "text"),
+)
+PAGES_READ = Statement(
+    "UPDATE tq.document SET pages_read = $3, page_count = $4"
+    " WHERE id = $1::uuid AND status = 'converting' AND started_at = $2::timestamptz",
+    ("text", "text", "int4", "int4"),
 )
 CONVERTED = Statement(
     "UPDATE tq.document SET status = 'marking', line_count = $2, title = $3, language = $4,"

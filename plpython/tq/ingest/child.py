@@ -62,6 +62,13 @@ class PicturesMessage(msgspec.Struct, tag="pictures", tag_field="type"):
     pages: int
 
 
+class PagesMessage(msgspec.Struct, tag="pages", tag_field="type"):
+    """How many pages of so many are read."""
+
+    read: int
+    count: int
+
+
 class ImageMessage(msgspec.Struct, tag="image", tag_field="type"):
     """png: base64 on its way."""
 
@@ -93,6 +100,7 @@ Output = (
     | OmissionMessage
     | AttachmentMessage
     | PicturesMessage
+    | PagesMessage
     | ImageMessage
     | EndMessage
     | ErrorMessage

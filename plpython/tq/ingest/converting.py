@@ -57,7 +57,7 @@ def convert(
     page_seconds = session.settings.convert_page_seconds
     argv = command(document.name, document.media_type, memory, seconds)
     if command is installed_converter:
-        argv = [*argv, f"--page-seconds={page_seconds}"]
+        argv = [*argv, f"--page-seconds={page_seconds}", f"--tables={document.tables}"]
 
     content = of_document(session, document.id)
 
@@ -86,6 +86,9 @@ def convert(
                     )
                 case child.AttachmentMessage():
                     writer.attach(output)
+                case child.PagesMessage():
+                    session.db.fetch(sql.PAGES_READ, document.id, started_at, output.read, output.count)
+                    session.db.commit()
                 case child.EndMessage():
                     if output.lines != writer.lines:
                         raise TqError(

@@ -42,12 +42,13 @@ class Document:
     purposes: Mapping[str, Model | str] = field(
         default_factory=dict
     )  # models that a setting names for one purpose
+    tables: str = "auto"  # how its conversion looks for tables
 
     @classmethod
     def of(cls, row: Row, purposes: Mapping[str, Model | str] = MappingProxyType({})) -> Document:
         return cls(
             row["id"], row["name"], row["status"], row["language"] or "none", row["line_count"] or 0, row["media_type"],
-            row["bytes"], row["wanted"], model_of(row), purposes,
+            row["bytes"], row["wanted"], model_of(row), purposes, row["tables"],
         )  # fmt: skip
 
     def need_model(self, purpose: str = "summarise") -> Model:
