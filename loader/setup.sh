@@ -92,12 +92,14 @@ as_root() {
     fi
 }
 
+may_install() { [ "$(id -u)" -eq 0 ] || as_root true 2>/dev/null; }
+
 apt_install() {  # step, packages…
     local step=$1 log
     shift
     command -v apt-get >/dev/null 2>&1 ||
         fail "$step" "missing: $*; and this is not a Debian system" "install them by this system's own means, then run make up again"
-    if [ "$(id -u)" -ne 0 ] && ! as_root true 2>/dev/null; then
+    if ! may_install; then
         fail "$step" "missing: $*; and installing them takes root" \
             "as root: apt-get install --no-install-recommends $*  (then run make up again)"
     fi
@@ -166,6 +168,11 @@ ensure_server() {
     has_plpython "$major" || missing+=("postgresql-plpython3-$major")
     has_cron "$major" || missing+=("postgresql-$major-cron")
     [ ${#missing[@]} -gt 0 ] || return 0
+    if ! may_install; then
+        # Whoever is asked to install these is asked once.
+        /usr/bin/python3 -c 'import ensurepip, venv' >/dev/null 2>&1 || missing+=(python3-venv)
+        apt_install "Debian packages" "${missing[@]}"
+    fi
     # Debian's server package makes and starts a cluster on 5432. Where nobody has PostgreSQL yet, nobody asked
     # for one: tq makes its own. Where the machine has its own, its settings are left as they are.
     if ! has_server "$major" && command -v dpkg-query >/dev/null 2>&1 &&

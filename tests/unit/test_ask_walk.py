@@ -446,7 +446,7 @@ def test_weak_answers_alone_settle_nothing_and_are_told() -> None:
         "shown"
     ]
     assert [row["certainty"] for row in rows] == ["unsettled"]
-    assert "only came near" in rows[0]["why"]
+    assert rows[0]["why"] == "No passage read in 1 document (a.md) states an answer: 1 section only came near."
 
 
 def test_a_place_that_is_off_the_list_rejects_the_reply() -> None:

@@ -200,10 +200,12 @@ def unsettled_why(sources: Sequence[Source], visits: Sequence[Visit]) -> str:
     documents = words.count(len(sources), "document")
     silent = sum(1 for visit in visits if visit.choice == "NOT_HERE")
     weak = sum(1 for visit in visits if visit.choice == "ANSWER" and visit.node.is_leaf)
-    near = f", and {words.count(weak, 'section')} only came near" if weak else ""
+    # What was read and went no further; where every route was cut short, neither is.
+    told = [f"{words.count(silent, 'node')} read {'says' if silent == 1 else 'say'} nothing on it"] if silent else []
+    told += [f"{words.count(weak, 'section')} only came near"] if weak else []
     return (
-        f"No passage read in {documents} ({names([source.label for source in sources])}) states an answer: "
-        f"{words.count(silent, 'node')} read say nothing on it{near}."
+        f"No passage read in {documents} ({names([source.label for source in sources])}) states an answer"
+        + (f": {', and '.join(told)}." if told else ".")
     )
 
 
