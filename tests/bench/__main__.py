@@ -1,7 +1,8 @@
 """The numbers of tq, measured on this machine: python -m bench [NAME …]. Each part makes its own database.
 
-Parts: ingest, ask, slow, rank (and compare), eval (question sets in the folder that TQ_EVAL names), and million (ingest and
-ask with a document of a million lines as well: about ten minutes more). Without a name: all but million, a minute or two.
+Parts: ingest, ask, slow, rank (and compare), follow (follow-ups), eval (question sets in the folder that TQ_EVAL names),
+and million (ingest and ask with a document of a million lines as well: about ten minutes more). Without a name: all but
+million, a minute or two.
 """
 
 from __future__ import annotations
@@ -21,9 +22,9 @@ from typing import Any
 
 import psycopg
 
-from bench import convert, corpus, database, rank
+from bench import convert, corpus, database, follow, rank
 
-PARTS = ("ingest", "ask", "slow", "rank", "eval", "convert", "million")
+PARTS = ("ingest", "ask", "slow", "rank", "follow", "eval", "convert", "million")
 SHARED_EVAL = Path(os.environ.get("TQ_EVAL", Path(__file__).resolve().parents[3] / "shared" / "eval"))
 ASKED = 40  # questions a document
 WORKERS = 2
@@ -254,7 +255,14 @@ def main(parts: list[str]) -> None:
     if unknown := [part for part in parts if part not in PARTS]:
         sys.exit(f"bench: there is no part {' '.join(unknown)}; the parts are {', '.join(PARTS)}")
     million = "million" in parts
-    chosen = [part for part in parts if part != "million"] or ["ingest", "ask", "slow", "rank", "eval"]
+    chosen = [part for part in parts if part != "million"] or [
+        "ingest",
+        "ask",
+        "slow",
+        "rank",
+        "follow",
+        "eval",
+    ]
     sizes = [1_000, 10_000, 100_000] + [1_000_000] * million
     say(
         f"{platform.node()}, {platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}, "
@@ -266,7 +274,7 @@ def main(parts: list[str]) -> None:
     if "rank" in chosen:
         say()
         rank.measure()
-    if not {"ingest", "ask", "slow", "eval"} & set(chosen):
+    if not {"ingest", "ask", "slow", "follow", "eval"} & set(chosen):
         return
     with database.fresh() as url:
         if {"ingest", "ask", "slow"} & set(chosen):
@@ -278,6 +286,9 @@ def main(parts: list[str]) -> None:
         if "slow" in chosen:
             say()
             slow(url, 10_000)
+        if "follow" in chosen:
+            say()
+            follow.measure(url)
         if "eval" in chosen:
             say()
             evaluate(url)

@@ -16,7 +16,9 @@ from tq.database.threads import Pick
 from tq.errors import TqError
 from tq.model.driver import open_driver
 
-MAX_PICKED = 32  # leaves of one document that a follow-up begins at, the first picked first
+MAX_PICKED = 32  # leaves of one document that a follow-up begins at
+STARTS = 8  # so many with those beside them, where fewer are picked
+MIN_BESIDE = 2  # read even where more are picked
 
 Range = tuple[int, int]
 
@@ -58,9 +60,11 @@ def begin(database: Database, thread: str, turn: int | None = None) -> Begin:
             found.append(place)
     rows = threads.rows(database, list(ranges))
     roots = asking.roots(database, list(ranges))
-    starts = {
-        row.id: _starts(database, row, roots[row.id], ranges[row.id]) for row in rows if row.id in roots
-    }
+    starts: dict[str, list[Start]] = {}
+    for row in rows:
+        if row.id in roots:
+            starts[row.id], beyond = _starts(database, row, roots[row.id], ranges[row.id])
+            left += beyond
     return Begin(thread, there[0].turn, rows, starts, left)
 
 
@@ -72,13 +76,27 @@ def _place(database: Database, pick: Pick) -> tuple[str, Range | None]:
     return pick.newer, None if first is None else (first, first + pick.line_end - pick.line_start)
 
 
-def _starts(database: Database, row: SourceRow, root: Node, ranges: Sequence[Range]) -> list[Start]:
-    """Leaves that hold the ranges; then the two nearest to each in its section or, where it is alone there, the one
-    before and the one after."""
+def _starts(
+    database: Database, row: SourceRow, root: Node, ranges: Sequence[Range]
+) -> tuple[list[Start], list[Left]]:
+    """Leaves that hold the ranges, and some beside them; what is picked beyond MAX_PICKED is told of."""
     if not ranges:
-        return []
-    picked = asking.leaves_below(database, row.id, root, ranges)[:MAX_PICKED]
-    known = {leaf.id for leaf in picked}
+        return [], []
+    leaves = asking.leaves_below(database, row.id, root, ranges)
+    picked, beyond = leaves[:MAX_PICKED], leaves[MAX_PICKED:]
+    beside = _beside(database, row, root, picked)[: max(MIN_BESIDE, STARTS - len(picked))]
+    starts = [Start(leaf, "it was picked") for leaf in picked]
+    starts += [Start(leaf, "it stands beside what was picked") for leaf in beside]
+    if not beyond:
+        return starts, []
+    told = words.count(len(beyond), "further picked section")
+    return starts, [
+        Left("pick", f"{told} of {row.name} not searched from: {MAX_PICKED} are, at most", row.id)
+    ]
+
+
+def _beside(database: Database, row: SourceRow, root: Node, picked: Sequence[Node]) -> list[Node]:
+    """The two leaves nearest to each in its section or, where it is alone there, the one before and the one after."""
     near = threads.siblings(database, row.id, picked)
     edges = [
         line
@@ -87,13 +105,11 @@ def _starts(database: Database, row: SourceRow, root: Node, ranges: Sequence[Ran
         for line in (leaf.line_start - 1, leaf.line_end + 1)
         if 1 <= line <= (row.line_count or 0)
     ]
-    beside = [leaf for found in near.values() for leaf in found]
+    found = [leaf for leaves in near.values() for leaf in leaves]
     if edges:
-        beside += asking.leaves_below(database, row.id, root, [(line, line) for line in edges])
-    others = {leaf.id: leaf for leaf in beside if leaf.id not in known}
-    return [Start(leaf, "it was picked") for leaf in picked] + [
-        Start(leaf, "it stands beside what was picked") for leaf in others.values()
-    ]
+        found += asking.leaves_below(database, row.id, root, [(line, line) for line in edges])
+    known = {leaf.id for leaf in picked}
+    return list({leaf.id: leaf for leaf in found if leaf.id not in known}.values())
 
 
 def _gone(count: int) -> str:
