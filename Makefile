@@ -50,7 +50,7 @@ fuzz: tools ## change files and convert them, to break it; SECONDS=60 for each f
 	@$(PYTHON) -m pip install --quiet --disable-pip-version-check "atheris>=2.3" || { echo "fuzz: no wheel of atheris for this Python; CONTRIBUTING.md says what runs without it" >&2; exit 1; }
 	@cd tests && $(PYTHON) -m fuzz --seconds $(or $(SECONDS),60) $(FAMILIES)
 
-bench: tools ## measure ingest and questions; PARTS="ingest ask slow rank follow eval million" chooses
+bench: tools ## measure ingest and questions; PARTS="ingest ask slow rank follow eval model convert million" chooses
 	@$(TQ) up --instance bench
 	@cd tests && $(PYTHON) -m bench $(PARTS)
 

@@ -37,11 +37,17 @@ def task_of(system: str, user: str) -> Task[Any]:
     if system.startswith("You read one node"):
         return _read(user)
     if system.startswith("You read three"):
-        return _mark(user)
+        most = re.search(r"At most (\d+) boundaries", system)
+        assert most is not None
+        return _mark(user, int(most[1]))
     if system.startswith("You write the summary"):
-        limits = re.search(r"At most (\d+) bullets of at most (\d+)", system)
+        head, tail = user.split("ITEMS\n", 1)[1].split("\n\n", 1)
+        limits = re.match(r"At most (\d+) bullets of at most (\d+)", tail)
         assert limits is not None
-        items = _items(user.split("ITEMS\n", 1)[1])
+        items = [
+            Item(int(number), text, int(number), int(number))
+            for number, _, text in (line.partition("|") for line in head.split("\n"))
+        ]
         return Summarise(items, int(limits[1]), int(limits[2]), language=_language(items))
     if system.startswith("You split a question"):
         question = _block(user, "QUESTION")
@@ -101,25 +107,24 @@ def _read(user: str) -> Read:
     )  # fmt: skip
 
 
-def _mark(user: str) -> Mark:
-    previous, rest = user.split("\n\nCURRENT WINDOW\n", 1)
+def _mark(user: str, most: int) -> Mark:
+    previous, rest = user.removeprefix("PREVIOUS WINDOW\n").split("\n\nCURRENT WINDOW\n", 1)
     current, following = rest.split("\n\nNEXT WINDOW\n", 1)
+    following = following.split("\n\n", 1)[0]
 
-    def lines(text: str) -> list[Line]:
+    def lines(text: str, first: int) -> list[Line]:
         found = []
-        for match in re.finditer(r"^  (\d+) \| (.*)$", text, re.MULTILINE):
-            heading = re.match(r"(#{1,6}) ", match[2])
-            found.append(
-                Line(
-                    int(match[1]),
-                    match[2],
-                    "heading" if heading else "text",
-                    len(heading[1]) if heading else None,
-                )
-            )
+        for at, line in enumerate(text.split("\n")):
+            number, bar, shown = line.partition("|")
+            if bar:
+                heading = re.match(r"(#{1,6}) ", shown)
+                kind, level = ("heading", len(heading[1])) if heading else ("text", None)
+                found.append(Line(int(number) if number else first + at, shown, kind, level))
         return found
 
-    return Mark(lines(previous), lines(current), lines(following), language="english")
+    marked = lines(current, 0)
+    before = lines(previous, marked[0].number - len(previous.split("\n")))
+    return Mark(before, marked, lines(following, marked[-1].number + 1), "english", max_boundaries=most)
 
 
 def well(system: str, user: str) -> Data:
@@ -128,7 +133,10 @@ def well(system: str, user: str) -> Data:
     if isinstance(task, Read):
         return {k: v for k, v in extractive.read(task).items() if k not in ("fit", "sure", "also")}
     if isinstance(task, Mark):
-        return extractive.mark(task)
+        texts = {line.number: line.text for line in task.current}
+        marked = extractive.mark(task)["boundaries"]
+        return {"boundaries": [b | {"title": None if b["title"] in texts[b["line"]] else b["title"]}
+                               if b["title"] else b for b in marked]}  # fmt: skip
     if isinstance(task, Summarise):
         return extractive.summarise(task)
     if isinstance(task, Plan):
@@ -185,7 +193,7 @@ class ModelServer:
     script: Script = well
     seconds: float = 0.0  # that every call takes
     chars_per_token: float = 4.0
-    cache_minimum: int = 0  # tokens
+    cache_minimum: int = 1024  # tokens
     looks: int = 1  # at a batch, until it has ended; a negative number is never
     seen: list[Seen] = field(default_factory=list)
     batches: list[Batch] = field(default_factory=list)
@@ -252,15 +260,15 @@ class ModelServer:
             self.peak = max(self.peak, self._flying)
             fault = self._faults.popleft() if self._faults else self._always
         try:
-            if self.seconds:
-                time.sleep(self.seconds)
-            self._reply(http, chat, body, fault)
+            self._reply(http, chat, body, fault, time.monotonic() + self.seconds)
         finally:
             with self._lock:
                 self._flying -= 1
 
-    def _reply(self, http: Any, chat: bool, body: Data, fault: Fault | None) -> None:
+    def _reply(self, http: Any, chat: bool, body: Data, fault: Fault | None, due: float) -> None:
         kind = fault.kind if fault else ""
+        answer = {} if kind.isdigit() or kind == "drop" else self._answer(chat, body, kind)
+        time.sleep(max(0.0, due - time.monotonic()))
         if fault is not None and kind.isdigit():
             _send_error(http, fault)
         elif kind == "drop":
@@ -268,7 +276,7 @@ class ModelServer:
         else:
             if fault is not None and kind == "slow":
                 time.sleep(fault.seconds)
-            _send(http, 200, self._answer(chat, body, kind), {}, half=kind == "half_http")
+            _send(http, 200, answer, {}, half=kind == "half_http")
 
     def _answer(self, chat: bool, body: Data, kind: str) -> Data:
         """A whole reply, good or of a bad kind."""
@@ -480,6 +488,7 @@ def _send(http: Any, status: int, body: Data, headers: dict[str, str], half: boo
 def _handler(server: ModelServer) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True  # head and body are written one after the other
 
         def do_POST(self) -> None:
             self._do("POST")

@@ -1,8 +1,8 @@
 """The numbers of tq, measured on this machine: python -m bench [NAME …]. Each part makes its own database.
 
 Parts: ingest, ask, slow, rank (and compare), follow (follow-ups), eval (question sets in the folder that TQ_EVAL names),
-and million (ingest and ask with a document of a million lines as well: about ten minutes more). Without a name: all but
-million, a minute or two.
+model (rate, routes, tokens and money with a model on loopback), convert, and million (ingest and ask with a document of a
+million lines as well: about ten minutes more). Without a name: all but convert and million, some minutes.
 """
 
 from __future__ import annotations
@@ -22,10 +22,11 @@ from typing import Any
 
 import psycopg
 
-from bench import convert, corpus, database, follow, rank
+from bench import convert, corpus, database, follow, model, rank
 
-PARTS = ("ingest", "ask", "slow", "rank", "follow", "eval", "convert", "million")
+PARTS = ("ingest", "ask", "slow", "rank", "follow", "eval", "model", "convert", "million")
 SHARED_EVAL = Path(os.environ.get("TQ_EVAL", Path(__file__).resolve().parents[3] / "shared" / "eval"))
+USUAL = ("ingest", "ask", "slow", "rank", "follow", "eval", "model")  # where no part is named
 ASKED = 40  # questions a document
 WORKERS = 2
 
@@ -255,14 +256,7 @@ def main(parts: list[str]) -> None:
     if unknown := [part for part in parts if part not in PARTS]:
         sys.exit(f"bench: there is no part {' '.join(unknown)}; the parts are {', '.join(PARTS)}")
     million = "million" in parts
-    chosen = [part for part in parts if part != "million"] or [
-        "ingest",
-        "ask",
-        "slow",
-        "rank",
-        "follow",
-        "eval",
-    ]
+    chosen = [part for part in parts if part != "million"] or list(USUAL)
     sizes = [1_000, 10_000, 100_000] + [1_000_000] * million
     say(
         f"{platform.node()}, {platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}, "
@@ -274,7 +268,7 @@ def main(parts: list[str]) -> None:
     if "rank" in chosen:
         say()
         rank.measure()
-    if not {"ingest", "ask", "slow", "follow", "eval"} & set(chosen):
+    if not (set(USUAL) - {"rank"}) & set(chosen):
         return
     with database.fresh() as url:
         if {"ingest", "ask", "slow"} & set(chosen):
@@ -292,6 +286,10 @@ def main(parts: list[str]) -> None:
         if "eval" in chosen:
             say()
             evaluate(url)
+    if "model" in chosen:
+        with database.fresh() as url:
+            say()
+            model.model(url)
 
 
 if __name__ == "__main__":

@@ -398,7 +398,7 @@ def test_a_model_that_fails_at_one_leaf(db: Connection, outside: Callable[..., W
 def test_a_model_that_fails_at_one_window(db: Connection, outside: Callable[..., Worker]) -> None:
     set_setting(db, max_attempts=1)
     doc = load(db, "a.md", story(30))
-    outside(driver_of=failing("CURRENT WINDOW\n  1 |", ValueError("boom"))).run(60, until_empty=True)
+    outside(driver_of=failing("CURRENT WINDOW\n1|", ValueError("boom"))).run(60, until_empty=True)
     assert_ready(db, doc)
     detail = value(
         db, "SELECT detail FROM tq.omission WHERE document_id = %s AND kind = 'boundaries not marked'", doc

@@ -84,6 +84,7 @@ def ready(db: Connection, remote: ModelServer) -> Connection:
 
 
 def test_ingest_and_ask_well(db: Connection, remote: ModelServer, driver: str) -> None:
+    remote.cache_minimum = 0
     use(db, remote, driver)
     doc = load(db, "policy.md", POLICY)
     work(db)

@@ -460,7 +460,7 @@ def test_a_pool_ends_each_job_by_itself() -> None:
     pool = Pool(Nothing(), 1, lambda: None)
     pool.add("a", fails())
     pool.add("b", works())
-    found = {finished.key: finished for finished in pool.finished()}
+    found = {run.key: run for runs in pool.finished(0.0, 10) for run in runs}
     assert isinstance(found["a"].error, ValueError)
     assert found["b"].result == 7
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -26,3 +28,15 @@ def test_sizes_fit_the_limits(model: Model) -> None:
     assert 0 < fit.leaf_min_chars < fit.leaf_max_chars <= fit.window_chars
     assert fit.bullets * fit.bullet_chars <= model.summary_tokens * model.chars_per_token
     assert 2 <= fit.fan_out <= len(LETTERS)
+
+
+@given(models())
+def test_a_summary_is_shorter_than_what_it_summarises(model: Model) -> None:
+    fit = dataclasses.replace(model, driver="openai").fit
+    for chars in (0, 200, fit.leaf_max_chars):
+        assert 1 <= fit.bullets_of(chars, 1) <= fit.bullets
+    # As many facts as a quarter of it holds; a parent has some more to tell what lies below.
+    assert fit.bullets_of(600, 1) == 1
+    assert fit.bullets_of(60_000, 1) == fit.bullets
+    assert fit.bullets_of(600, 2) == 2
+    assert model.fit.bullets_of(10, 1) == model.fit.bullets  # what computes costs nothing

@@ -193,7 +193,9 @@ class Batching:
             delay = self._session.settings.batch_poll_seconds if remote_id else SOON
             self._session.send(MODEL, [look.later()], delay)
         self._db.commit()
-        if remote_id and status == "ended":  # it was given up meanwhile; one that was cancelled has a message of its own
+        if (
+            remote_id and status == "ended"
+        ):  # it was given up meanwhile; one that was cancelled has a message of its own
             waited(partial(batches.cancel, remote_id), self._session.beat, batches.abort)
         return refused
 

@@ -84,7 +84,7 @@ class Run:
 
 
 class Pool:
-    """Runs jobs with one driver. `finished` yields them as they end; more may be added meanwhile."""
+    """Runs jobs with one driver. `finished` yields them as they end; more may be added whenever it does."""
 
     def __init__(
         self,
@@ -112,28 +112,29 @@ class Pool:
         """Drop what is in flight."""
         self._calls.close()
 
-    def finished(self) -> Iterator[Run]:
-        """Jobs in the order of their ends, until none is left."""
+    def finished(self, seconds: float, most: int) -> Iterator[list[Run]]:
+        """Jobs in the order of their ends, those together that end within so many seconds, until none is left."""
         while True:
-            yield from self._drain()
-            for place, outcome in self._calls.completed():
-                key, at = cast(tuple[Hashable, int], place)
-                run = self._runs[key]
-                run.usage.calls += not outcome.free
-                run.usage.cached_tokens += outcome.cached_tokens
-                run.usage.input_tokens += outcome.input_tokens
-                run.usage.output_tokens += outcome.output_tokens
-                run.usage.elapsed_ms += outcome.elapsed_ms
-                self._submit(run, run.take(at, Answer(outcome.reply, outcome.rejected, outcome.error)))
-                yield from self._drain()
+            yield self._drain()
+            for outcomes in self._calls.gathered(seconds, most):
+                for place, outcome in outcomes:
+                    key, at = cast(tuple[Hashable, int], place)
+                    run = self._runs[key]
+                    run.usage.calls += not outcome.free
+                    run.usage.cached_tokens += outcome.cached_tokens
+                    run.usage.input_tokens += outcome.input_tokens
+                    run.usage.output_tokens += outcome.output_tokens
+                    run.usage.elapsed_ms += outcome.elapsed_ms
+                    self._submit(run, run.take(at, Answer(outcome.reply, outcome.rejected, outcome.error)))
+                yield self._drain()
             if not self._ready:
                 return
 
-    def _drain(self) -> Iterator[Run]:
-        while self._ready:
-            run = self._ready.pop(0)
+    def _drain(self) -> list[Run]:
+        ended, self._ready = self._ready, []
+        for run in ended:
             del self._runs[run.key]
-            yield run
+        return ended
 
     def _submit(self, run: Run, tasks: list[Task[Any]]) -> None:
         for at, task in enumerate(tasks):

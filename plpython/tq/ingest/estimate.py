@@ -59,7 +59,9 @@ class Estimate:
             below = [bullet for child in parent.children for bullet in bullets.get(child, ())]
             if below:
                 items = bullet_items((one.text, one.line_start, one.line_end) for one in below)
-                bullets[parent.id] = self._summary(summarise(items, fit, parent.title or "", language))
+                bullets[parent.id] = self._summary(
+                    summarise(items, fit, parent.title or "", language, parent=True)
+                )
 
     def rows(self) -> list[dict[str, Any]]:
         """One row a purpose, and one for all."""

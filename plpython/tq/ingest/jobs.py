@@ -177,7 +177,7 @@ def _summaries(session: Session, messages: Sequence[Message], document: Document
             continue
         shown_items = items[message.node]
         node = nodes[message.node]
-        asking = summarise(shown_items, model.fit, node["title"] or "", document.language)
+        asking = summarise(shown_items, model.fit, node["title"] or "", document.language, parent=not leaf)
         jobs.append(
             Job(
                 message,

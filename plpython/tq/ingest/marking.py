@@ -45,7 +45,11 @@ def mark(
     for boundary in reply.boundaries:
         found.setdefault(
             boundary.line,
-            Boundary(boundary.line, _title(boundary.title, boundary.line, texts), boundary.level),
+            Boundary(
+                boundary.line,
+                _title(boundary.title or _words(texts[boundary.line], boundary.level), boundary.line, texts),
+                boundary.level,
+            ),
         )
     return Marked(sorted(found.values(), key=lambda boundary: boundary.line_no))
 
@@ -78,11 +82,16 @@ def _shorter(lines: Sequence[Line], over: int) -> Sequence[Line]:
 def by_headings(current: Sequence[Line], reason: str) -> Marked:
     """What is left when the model fails altogether: the headings that the converter knows."""
     headings = [
-        Boundary(line.number, line.text.strip(" \t#")[:MAX_TITLE] or None, line.level or 6)
+        Boundary(line.number, _words(line.text, 6)[:MAX_TITLE] or None, line.level or 6)
         for line in current
         if line.kind == "heading"
     ]
     return Marked(headings, reason)
+
+
+def _words(text: str, level: int | None) -> str:
+    """A heading's own words; nothing of a line that is none."""
+    return "" if level is None else text.strip(" \t#")
 
 
 def _title(title: str | None, line_no: int, texts: dict[int, str]) -> str | None:

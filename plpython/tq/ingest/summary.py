@@ -20,6 +20,7 @@ from tq.text.facts import missing_facts
 from tq.text.sentences import pieces, sentences
 
 MAX_TITLE = 200
+LEAST_OF_PARENT = 4  # bullets that a parent may have however short its children's are
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +63,13 @@ def bullet_items(bullets: Iterable[tuple[str, int, int]]) -> list[Item]:
     return [Item(number, text, start, end) for number, (text, start, end) in enumerate(bullets, 1)]
 
 
-def summarise(items: Sequence[Item], fit: Fit, title: str, language: str) -> Asking:
-    """A job that returns a Summary. No items, no call."""
+def summarise(items: Sequence[Item], fit: Fit, title: str, language: str, parent: bool = False) -> Asking:
+    """A job that returns a Summary. No items, no call. parent: a node above others may have a few bullets however short
+    theirs are, or nothing would tell what lies below."""
+    least = min(LEAST_OF_PARENT, (len(items) + 1) // 2) if parent else 1
     replaced: set[str] = set()
     while True:
-        calls = [_Call(chunk, fit, title, language) for chunk in _chunks(items, fit)]
+        calls = [_Call(chunk, fit, title, language, least) for chunk in _chunks(items, fit)]
         yield from _together(calls)
         found = _distinct(bullet for call in calls for bullet in call.bullets)
         replaced |= {bullet.text for bullet in found if bullet.fallback}
@@ -89,9 +92,10 @@ def extract(items: Sequence[Item], fit: Fit, reason: str) -> Summary:
 class _Call:
     """One call and what became of it: rejected replies are run again, unsupported bullets sent back once."""
 
-    def __init__(self, items: Sequence[Item], fit: Fit, title: str, language: str) -> None:
+    def __init__(self, items: Sequence[Item], fit: Fit, title: str, language: str, least: int) -> None:
         self._items = items
         self._fit = fit
+        self._most = fit.bullets_of(sum(len(item.text) for item in items), least)
         self._heading = title
         self._language = language
         self._rejected: tuple[str, ...] = ()
@@ -103,7 +107,7 @@ class _Call:
     def task(self) -> Task[Any]:
         return Summarise(
             self._items,
-            self._fit.bullets,
+            self._most,
             self._fit.bullet_chars,
             self._heading,
             self._language,

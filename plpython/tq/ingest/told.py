@@ -47,7 +47,7 @@ def fit_of(database: Database, name: str | None) -> list[dict[str, Any]]:
         ("leaf_merged", fit.leaf_min_chars, "characters", "shorter neighbours in one section are merged"),
         ("piece", fit.piece_chars, "characters", "a longer line is read in pieces"),
         ("fan_out", fit.fan_out, "children", "of a node, at most"),
-        ("bullets", fit.bullets, "bullets", "of a summary, at most"),
+        ("bullets", fit.bullets, "bullets", "of a summary, at most; fewer where it summarises little"),
         ("bullet", fit.bullet_chars, "characters", "of a bullet, at most"),
         ("output", model.output_tokens, "tokens", "a whole reply"),
     ]

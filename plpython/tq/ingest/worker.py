@@ -39,8 +39,10 @@ from tq.model.driver import Driver, open_driver
 from tq.model.limits import Model
 from tq.thread.later import MayNotAct, serve
 
-AT_ONCE = 50  # messages in one transaction, where the driver computes
-AT_ONCE_SECONDS = 1.0
+AT_ONCE = 50  # messages in one transaction
+COMPUTE_SECONDS = 1.0  # until results are written, where the driver computes
+SETTLE_SECONDS = 0.15  # the same where it waits: what ends in this time is written together
+AHEAD = 2  # times as many jobs are prepared as calls may be in flight, where the driver waits
 BEAT_SECONDS = 0.1
 IDLE_SECONDS = 0.2
 GRACE_SECONDS = 4.0  # after the end of its time, for calls in flight
@@ -247,11 +249,7 @@ class Worker:
         documents = self._documents(messages)
         self._look([message for message in messages if message.step == BATCH])
         messages = [message for message in messages if message.step != BATCH]
-        for message in messages:
-            if message.step in SINGLE:
-                self._hide()  # the others wait meanwhile; a long step writes in one transaction and cannot beat
-                self._db.commit()
-                self._guarded(message, lambda message: self._single(message, documents))
+        self._singles(messages, documents)
         jobs = self._prepare([message for message in messages if message.step not in SINGLE], documents)
         by_model: dict[Model, list[Job]] = {}
         for job in jobs:
@@ -293,6 +291,14 @@ class Worker:
                 self._write(handed.done)
             self._ended(job.message for job in group)
 
+    def _singles(self, messages: Sequence[Message], documents: dict[str, Document]) -> None:
+        """Those of the messages whose step calls no model."""
+        for message in messages:
+            if message.step in SINGLE:
+                self._hide()  # the others wait meanwhile; a long step writes in one transaction and cannot beat
+                self._db.commit()
+                self._guarded(message, lambda message: self._single(message, documents))
+
     def _single(self, message: Message, documents: dict[str, Document]) -> None:
         document = documents.get(message.document_id)
         if document is None:
@@ -332,38 +338,32 @@ class Worker:
         pool = Pool(driver, model.concurrency, self._beat_or_late, gate, self._memory)
         running: dict[int, Job] = {}
         waiting = list(jobs)
+        # Calls that end while results are written have others to make room for.
+        room = AHEAD * model.concurrency if driver.waits else AT_ONCE
 
         def fill() -> None:
-            room = model.concurrency if driver.waits else AT_ONCE
             while waiting and pool.in_flight < room:
                 job = waiting.pop(0)
                 running[job.message.id] = job
                 pool.add(job.message.id, job.asking)
 
         done: list[Job] = []
-        began = time.monotonic()
         try:
             fill()
-            for run in pool.finished():
-                job = running.pop(run.key)  # type: ignore[call-overload]
-                job.usage = run.usage
-                if run.error is None:
-                    job.result = run.result
-                    done.append(job)
-                else:
-                    self._model_failed(job, run.error, done)
-                if not pool.in_flight or driver.waits or time.monotonic() - began > AT_ONCE_SECONDS:
-                    self._write(done)
-                    done = []
-                    began = time.monotonic()
-                    if (
-                        driver.waits
-                        and self._in_time()
-                        and not waiting
-                        and pool.in_flight < model.concurrency
-                    ):
-                        waiting += self._more(model, model.concurrency - pool.in_flight)
-                    fill()
+            for runs in pool.finished(SETTLE_SECONDS if driver.waits else COMPUTE_SECONDS, AT_ONCE):
+                for run in runs:
+                    job = running.pop(run.key)  # type: ignore[call-overload]
+                    job.usage = run.usage
+                    if run.error is None:
+                        job.result = run.result
+                        done.append(job)
+                    else:
+                        self._model_failed(job, run.error, done)
+                self._write(done)
+                done = []
+                if driver.waits and not waiting and pool.in_flight <= room - model.concurrency / 4:
+                    waiting += self._more(model, room - pool.in_flight)
+                fill()
         except _Late:
             pool.close()
             self._write(done)
@@ -377,13 +377,16 @@ class Worker:
             raise _Late
 
     def _more(self, model: Model, count: int) -> list[Job]:
-        """More messages for a model whose calls have room. What is not for it waits in the backlog, and while something
-        waits there nothing more is read."""
+        """More messages for a model whose calls have room. Steps that call none are done at once; what is for another
+        model waits in the backlog, and while something waits there nothing more is read."""
         # A question that waits comes first: the flow runs dry, and then it is asked.
-        messages = [] if self._backlog or later.any_waits(self._db) else self._read(MODEL, count)
+        if not self._in_time() or self._backlog or later.any_waits(self._db):
+            return []
+        messages = self._read(MODEL, count)
         if not messages:
             return []
         documents = self._documents(messages)
+        self._singles(messages, documents)
         fitting = [
             message
             for message in messages
@@ -394,7 +397,9 @@ class Worker:
                 or self._is_for(message, document, model)
             )
         ]
-        self._backlog = [message for message in messages if message not in fitting]
+        self._backlog = [
+            message for message in messages if message not in fitting and message.step not in SINGLE
+        ]
         return self._prepare(fitting, documents)
 
     @staticmethod

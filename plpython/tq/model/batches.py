@@ -56,7 +56,9 @@ class Batches:
         TQ102 that there may be one."""
         for task in tasks.values():
             remote.check_size(self._model, task)
-        requests: list[Any] = [{"custom_id": name, "params": self._driver.request(task)} for name, task in tasks.items()]
+        requests: list[Any] = [
+            {"custom_id": name, "params": self._driver.request(task)} for name, task in tasks.items()
+        ]
         client = self._driver.client()
         return str(self._driver.guarded(lambda: client.messages.batches.create(requests=requests)).id)
 

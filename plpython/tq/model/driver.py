@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import queue
 import random
 import signal
+import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Generator, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
@@ -24,6 +26,7 @@ T = TypeVar("T")
 
 PULSE_SECONDS = 0.1
 TURN_SECONDS = 0.02  # between two looks for a free place, where others hold all
+SWITCH_SECONDS = 0.001
 RETRY_SECONDS = 0.5  # before the second attempt at a call that failed; doubled for each further one
 PAUSE_SECONDS = 5.0  # where a rate limit does not say how long
 
@@ -202,7 +205,8 @@ class _Call:
 
 @dataclass(slots=True)
 class Lane:
-    """Calls of one model: its driver, how many may be in flight at once, and the places they need."""
+    """Calls of one model: its driver, how many may be in flight at once, and the places they need. A call that has ended
+    well hands its place to the next one at once, whatever the caller's thread does meanwhile."""
 
     driver: Driver
     concurrency: int
@@ -210,6 +214,28 @@ class Lane:
     waiting: deque[_Call] = field(default_factory=deque)
     flying: int = 0
     not_before: float = 0.0  # on the monotonic clock
+    lock: threading.Lock = field(
+        default_factory=threading.Lock
+    )  # held to take from `waiting` outside the caller's thread
+
+    def next(self, stop: threading.Event) -> _Call | None:
+        """The call that goes on in the place of one that has ended."""
+        with self.lock:
+            if stop.is_set() or not self.waiting or time.monotonic() < self.not_before:
+                return None
+            return self.waiting.popleft()
+
+
+@dataclass(frozen=True, slots=True)
+class _Ended:
+    """A call that came back. passed_on: whether another one runs in its place."""
+
+    lane: Lane
+    call: _Call
+    reply: Reply | None
+    error: Exception | None
+    elapsed: float
+    passed_on: bool
 
 
 class Calls:
@@ -242,12 +268,10 @@ class Calls:
         self._patience = patience or Patience()
         self._raising = raising
         self._ready: deque[tuple[Hashable, Outcome]] = deque()
-        self._done: queue.SimpleQueue[tuple[Lane, _Call, Reply | None, Exception | None, float]] = (
-            queue.SimpleQueue()
-        )
+        self._done: queue.SimpleQueue[_Ended] = queue.SimpleQueue()
         self._stop = threading.Event()
         self._first_limited: float | None = None
-        self._last_pulse = time.monotonic()
+        self._last_pulse = self._last_look = time.monotonic()
 
     def submit(self, key: Hashable, task: Task[Any]) -> None:
         lane = self._by_purpose.get(task.purpose, self._main)
@@ -263,9 +287,23 @@ class Calls:
 
     def completed(self) -> Iterator[tuple[Hashable, Outcome]]:
         """Outcomes in the order of their ends, until none is left; the caller may submit more meanwhile."""
+        with contextlib.closing(self.gathered(0.0)) as lists:
+            for outcomes in lists:
+                yield from outcomes
+
+    def gathered(
+        self, seconds: float, most: int = 1
+    ) -> Generator[list[tuple[Hashable, Outcome]], None, None]:
+        """The same in lists: what ends within so many seconds of the first, at most so many."""
         try:
             while self.busy:
-                yield self._next()
+                found = [self._next()]
+                end = time.monotonic() + seconds
+                while len(found) < most and self.busy and (rest := end - time.monotonic()) > 0:
+                    if (one := self._next_within(rest)) is None:
+                        break
+                    found.append(one)
+                yield found
         except BaseException:  # the caller's too: it may leave before the end
             self.close()
             raise
@@ -279,7 +317,8 @@ class Calls:
         """Drop what is in flight, and give its places back."""
         self._stop.set()
         for lane in self._lanes:
-            lane.waiting.clear()
+            with lane.lock:
+                lane.waiting.clear()
             flying, lane.flying = lane.flying, 0
             if flying:
                 if (abort := getattr(lane.driver, "abort", None)) is not None:
@@ -294,6 +333,14 @@ class Calls:
         return bool(self._ready) or any(lane.waiting or lane.flying for lane in self._lanes)
 
     def _next(self) -> tuple[Hashable, Outcome]:
+        ended = None
+        while ended is None:
+            ended = self._next_within(math.inf)
+        return ended
+
+    def _next_within(self, seconds: float) -> tuple[Hashable, Outcome] | None:
+        """The next outcome, or None where none comes in time."""
+        until = time.monotonic() + seconds
         while True:
             if self._ready:
                 self._pulse_if_due()
@@ -306,28 +353,47 @@ class Calls:
                     self._pulse()
                     call = lane.waiting.popleft()
                     ended = self._end(lane, call, *attempt(lane.driver, call.task, self._stop))
-                    if ended is not None:
-                        return ended
                     break
             else:
-                lane, call, reply, error, elapsed = self._await()
-                lane.flying -= 1
-                if lane.gate is not None:
-                    lane.gate.give(1)
-                ended = self._end(lane, call, reply, error, elapsed)
+                came = self._await(until)
+                if came is None:
+                    return None
+                lane = came.lane
+                if not came.passed_on:
+                    lane.flying -= 1
+                    if lane.gate is not None:
+                        lane.gate.give(1)
+                ended = self._end(lane, came.call, came.reply, came.error, came.elapsed)
+                self._look_for_pauses()
                 self._launch(lane)
-                if ended is not None:
-                    return ended
+            if ended is not None:
+                return ended
 
-    def _await(self) -> tuple[Lane, _Call, Reply | None, Exception | None, float]:
-        while True:
+    def _await(self, until: float) -> _Ended | None:
+        while (rest := until - time.monotonic()) > 0:
             blocked = any(lane.waiting and lane.flying < lane.concurrency for lane in self._lanes)
             try:
-                return self._done.get(timeout=TURN_SECONDS if blocked else PULSE_SECONDS)
+                return self._done.get(timeout=min(TURN_SECONDS if blocked else PULSE_SECONDS, rest))
             except queue.Empty:
                 self._pulse_if_due()
+                self._look_for_pauses()
                 for lane in self._lanes:
                     self._launch(lane)
+                if self._ready:  # given up for a rate limit
+                    return None
+        return None
+
+    def _look_for_pauses(self) -> None:
+        """Other sessions' rate limits hold for the places as well that calls hand to one another."""
+        now = time.monotonic()
+        if now - self._last_look < PULSE_SECONDS:
+            return
+        self._last_look = now
+        for lane in self._lanes:
+            if lane.gate is not None and lane.flying and lane.waiting:
+                lane.gate.take(0)
+                if (pause := lane.gate.paused()) > 0:
+                    self._hold(lane, pause)
 
     def _pulse_if_due(self) -> None:
         now = time.monotonic()
@@ -361,11 +427,8 @@ class Calls:
             wait = PAUSE_SECONDS if asked is None else float(asked)
             if lane.gate is not None:
                 lane.gate.pause(wait)
-            if self._first_limited is None:
-                self._first_limited = now
-            if now + wait - self._first_limited > self._patience.seconds:
+            if not self._hold(lane, wait):
                 return False
-            lane.not_before = max(lane.not_before, now + wait * random.uniform(1.0, 1.1))
             lane.waiting.appendleft(call)
             return True
         if code == "TQ102" and call.attempt < self._patience.attempts:
@@ -377,35 +440,58 @@ class Calls:
         return False
 
     def _launch(self, lane: Lane) -> None:
-        if not lane.driver.waits or time.monotonic() < lane.not_before:
+        if not lane.driver.waits or not lane.waiting:
+            return
+        if (rest := lane.not_before - time.monotonic()) > 0:
+            if self._out_of_patience(rest):
+                self._give_up(lane, rest)
             return
         room = min(lane.concurrency - lane.flying, len(lane.waiting))
         if room <= 0:
             return
         if lane.gate is not None:
             room = lane.gate.take(room)
-            pause = lane.gate.paused()
-            if not room and pause > 0:
-                self._held(lane, pause)
-        for _ in range(room):
-            call = lane.waiting.popleft()
+            if not room and (pause := lane.gate.paused()) > 0:
+                self._hold(lane, pause)
+        for started in range(room):
+            call = lane.next(self._stop)
+            if call is None:  # another one has passed its place on to it
+                if lane.gate is not None:
+                    lane.gate.give(room - started)
+                break
             lane.flying += 1
             start_thread(self._work, lane, call)
 
-    def _held(self, lane: Lane, pause: float) -> None:
-        """Another session was told to wait: so do we, or give up where that takes too long."""
+    def _hold(self, lane: Lane, pause: float) -> bool:
+        """The model was told to wait, by our call or another session's: so do we where patience lasts so long, or give
+        up what has not begun."""
         now = time.monotonic()
         if self._first_limited is None:
             self._first_limited = now
-        lane.not_before = max(lane.not_before, now + pause)
-        if now + pause - self._first_limited <= self._patience.seconds:
-            return
-        while lane.waiting:
-            call = lane.waiting.popleft()
-            self._ready.append((call.key, _limited(call.task, pause)))
+        if self._out_of_patience(pause):
+            lane.not_before = max(lane.not_before, now + pause)
+            self._give_up(lane, pause)
+            return False
+        lane.not_before = max(lane.not_before, now + pause * random.uniform(1.0, 1.1))
+        return True
+
+    def _out_of_patience(self, pause: float) -> bool:
+        first = self._first_limited
+        return first is not None and time.monotonic() + pause - first > self._patience.seconds
+
+    def _give_up(self, lane: Lane, pause: float) -> None:
+        with lane.lock:
+            given_up = list(lane.waiting)
+            lane.waiting.clear()
+        self._ready += [(call.key, _limited(call.task, pause)) for call in given_up]
 
     def _work(self, lane: Lane, call: _Call) -> None:
-        self._done.put((lane, call, *attempt(lane.driver, call.task, self._stop)))
+        following: _Call | None = call
+        while following is not None:
+            call = following
+            reply, error, elapsed = attempt(lane.driver, call.task, self._stop)
+            following = lane.next(self._stop) if error is None else None
+            self._done.put(_Ended(lane, call, reply, error, elapsed, following is not None))
 
 
 def _limited(task: Task[Any], pause: float) -> Outcome:
@@ -423,6 +509,8 @@ def start_thread(work: Callable[..., None], *arguments: Any) -> None:
     """Run something beside the main thread, to which a backend's signals belong: a new thread inherits the mask that
     blocks them."""
     thread = threading.Thread(target=work, args=arguments, daemon=True)
+    # A thread whose reply has come is not to wait long for one that computes.
+    sys.setswitchinterval(SWITCH_SECONDS)
     previous = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
     try:
         thread.start()

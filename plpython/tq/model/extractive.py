@@ -85,6 +85,9 @@ def mark(task: Mark) -> dict[str, Any]:
             rows.append(Row(line.number - 1, ""))  # left out because it is blank
         rows.append(Row(line.number, line.text, line.kind, line.level))
     found = boundaries(rows, task.current[0].number, task.current[-1].number, task.language)
+    if len(found) > task.max_boundaries:  # headings first, the highest of them
+        weightiest = sorted(found, key=lambda b: b.level or 7)[: task.max_boundaries]
+        found = sorted(weightiest, key=lambda b: b.line)
     return {"boundaries": [{"line": b.line, "title": b.title, "level": b.level} for b in found]}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -10,6 +11,9 @@ OUTPUT_FRAME = 64  # tokens of a reply that are neither bullets, boundaries nor 
 JSON_CHARS_PER_TOKEN = 3.0
 BOUNDARY_CHARS = 160  # of a boundary with its title, as JSON
 QUOTE_FRAME = 32
+BULLET_FRAME = 36  # characters of a bullet beside its text, as JSON
+FACT_CHARS = 120  # of a fact, as a rule
+SUMMARY_SHARE = 0.25  # of what it summarises that a summary takes, as JSON
 CHILD_FRAME = 314  # characters of a child beside its first bullet, in a prompt
 
 
@@ -79,12 +83,14 @@ class Fit:
     fan_out: int  # children of a node, at most
     bullets: int  # of a summary, at most
     bullet_chars: int  # of one bullet, at most
+    share: float | None = None  # of what it summarises that a summary may take; None for as much as it likes
     boundaries: int = 100_000  # marked in one window, at most
     quotes: int = 40  # of one answer, at most
     reply_chars: int = 100_000  # of each text of an answer: its what, its why, a quote
 
     @classmethod
     def of(cls, model: Model) -> Fit:
+        """All sizes that follow from a model's row."""
         usable = int(model.input_tokens * (1 - RULES_SHARE) * model.chars_per_token)
         window = usable // model.windows_per_call
         summary = int(model.summary_tokens * model.chars_per_token)
@@ -100,8 +106,15 @@ class Fit:
             fan_out=max(4, min(len(LETTERS), _fan_out(model, usable, summary, bullet))),
             bullets=bullets,
             bullet_chars=bullet,
+            share=None if model.computes else SUMMARY_SHARE,
             **_reply(model),
         )
+
+    def bullets_of(self, chars: int, least: int) -> int:
+        """Bullets of the summary of so many characters, at most; `least` are allowed where so many fit at all."""
+        if self.share is None:
+            return self.bullets
+        return min(self.bullets, max(least, math.ceil(chars * self.share / (FACT_CHARS + BULLET_FRAME))))
 
 
 def _fan_out(model: Model, usable: int, summary: int, bullet: int) -> int:

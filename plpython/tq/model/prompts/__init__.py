@@ -74,10 +74,20 @@ def _listed(texts: Iterable[str]) -> str:
     return "".join(lines) if lines else "none"
 
 
-def _lines(lines: Sequence[Line]) -> str:
-    """Lines with something on them; a blank one is seen by the number that is left out."""
-    shown = (f"  {line.number} | {plain(line.text)}" for line in lines if line.text.strip())
-    return "\n".join(shown) or "  (none)"
+def _lines(lines: Sequence[Line], numbered: bool) -> str:
+    """Lines with something on them, what the converter knows for a heading as Markdown has it. A blank one is seen by the
+    number that is left out."""
+    shown = (
+        f"{line.number if numbered else ''}|{_heading(line)}{plain(line.text)}"
+        for line in lines
+        if line.text.strip()
+    )
+    return "\n".join(shown) or "(none)"
+
+
+def _heading(line: Line) -> str:
+    known = line.kind == "heading" and line.level and not line.text.startswith("#")
+    return "#" * (line.level or 0) + " " if known else ""
 
 
 def _items(shown: Sequence[Item], bullets: bool) -> str:
@@ -87,12 +97,12 @@ def _items(shown: Sequence[Item], bullets: bool) -> str:
 
 
 def mark(task: Mark) -> tuple[str, str]:
-    return fill("mark.system", {"most": min(task.max_boundaries, len(task.current) or 1)}), fill(
+    return fill("mark.system", {"most": task.max_boundaries}), fill(
         "mark.user",
         {
-            "previous": _lines(task.previous),
-            "current": _lines(task.current),
-            "next": _lines(task.following),
+            "previous": _lines(task.previous, False),
+            "current": _lines(task.current, True),
+            "next": _lines(task.following, False),
             "again": _again(task.rejected),
         },
     )
@@ -101,12 +111,14 @@ def mark(task: Mark) -> tuple[str, str]:
 def summarise(task: Summarise) -> tuple[str, str]:
     title = plain(task.title)[:TITLE_CHARS]
     return (
-        fill("summarise.system", {"bullets": task.max_bullets, "chars": task.max_chars}),
+        fill("summarise.system", {}),
         fill(
             "summarise.user",
             {
                 "title": f"TITLE\n  {title}\n\n" if title else "",
-                "items": _items(task.items, False),
+                "items": "\n".join(f"{item.number}|{plain(item.text)}" for item in task.items) or "(none)",
+                "bullets": task.max_bullets,
+                "chars": task.max_chars,
                 "again": _again(task.rejected),
             },
         ),
