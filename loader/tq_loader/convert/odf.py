@@ -12,7 +12,9 @@ from tq_loader.convert.protocol import MALFORMED, ConvertError, Job, LineRanges,
 from tq_loader.convert.table import Cell, Cells, TableWriter, Value, cell_of, one_line
 from tq_loader.convert.workbook import ERRORS, Carried, Notes, RowLines, heading
 
-MAX_REPEATED_ROWS: Final = 10_000  # a filled row repeated more often is a fault of the file
+# A filled row that is repeated more often, or a wide one over more cells, is a fault of the file.
+MAX_REPEATED_ROWS: Final = 10_000
+MAX_REPEATED_CELLS: Final = 500_000
 MAX_COLUMNS: Final = 16_384
 MAX_SPACES: Final = 1000
 MAX_LAYOUT_CELL: Final = 1500  # characters; a table with longer cells only lays out text
@@ -480,17 +482,18 @@ class Sheets:
         if not cells:
             return
         hidden = attribute(element, "visibility") in ("collapse", "filter")
-        for number in range(first, first + min(repeat, MAX_REPEATED_ROWS)):
+        most = min(MAX_REPEATED_ROWS, max(1, MAX_REPEATED_CELLS // len(cells)))
+        for number in range(first, first + min(repeat, most)):
             state["open"] = [item for item in state["open"] if item[0] >= number]
             row = dict(cells)
             for end, at, cell in state["open"]:
                 if number <= end:
                     row.setdefault(at, cell)
             state["lines"].row(number, dict(sorted(row.items())), hidden, (errors, 0))
-        if repeat > MAX_REPEATED_ROWS:
+        if repeat > most:
             self._out.omission(
                 "repeated_rows",
-                f"a row is repeated {repeat:,} times; {MAX_REPEATED_ROWS:,} of them were read",
+                f"a row is repeated {repeat:,} times; {most:,} of them were read",
             )
 
     def _finish(self, name: str, state: dict[str, Any]) -> None:
