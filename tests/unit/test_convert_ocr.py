@@ -178,3 +178,79 @@ def test_damaged_pictures(data: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     result = convert(data, "a.png")
     assert result.error is not None
     assert result.error["code"] == "TQ011"
+
+
+def insert(page: Any, rows: list[str], box: tuple[float, float, float, float], **how: Any) -> None:
+    """A picture of text on a page; ``how``: as `insert_text`."""
+    document: Any = pymupdf.open()
+    inner = document.new_page(width=box[2] - box[0], height=box[3] - box[1])
+    for i, row in enumerate(rows):
+        inner.insert_text((20, 30 + 24 * i), row, fontsize=12, **how)
+    page.insert_image(pymupdf.Rect(box), stream=inner.get_pixmap(dpi=150).tobytes("png"))
+
+
+@needs_tesseract
+def test_a_picture_of_text_on_a_page_with_text_is_read() -> None:
+    document: Any = pymupdf.open()
+    page = document.new_page(width=595, height=842)
+    page.insert_text((72, 80), "The figure shows what to do in an emergency.", fontsize=11)
+    insert(page, ["Close the valve on the left.", "Call 4711 and wait for the team."], (72, 100, 500, 200))
+    page.insert_text((72, 230), "It hangs beside the door.", fontsize=11)
+    result = convert(document.tobytes(), "a.pdf")
+    assert result.texts == [
+        "The figure shows what to do in an emergency.",
+        "Close the valve on the left.",
+        "Call 4711 and wait for the team.",
+        "It hangs beside the door.",
+    ]
+    assert ["confidence" in row[4] for row in result.rows] == [False, True, True, False]
+    x0, y0, x1, y1 = result.rows[1][4]["bbox"]
+    assert 85 < x0 < 100 < x1 < 300
+    assert 110 < y0 < y1 < 140
+    assert result.omissions == []
+    # The same on a page that is turned, in points of the page before it is.
+    page.set_rotation(90)
+    turned = convert(document.tobytes(), "a.pdf")
+    assert turned.texts == result.texts
+    assert all(
+        abs(a - b) < 3 for a, b in zip(turned.rows[1][4]["bbox"], result.rows[1][4]["bbox"], strict=True)
+    )
+
+
+@needs_tesseract
+def test_a_stamped_scan_is_read() -> None:
+    """A picture of the whole page, and on it a line of text, as courts and scanners add it."""
+    document: Any = pymupdf.open()
+    page = document.new_page(width=420, height=300)
+    page.insert_image(page.rect, stream=png())
+    page.insert_text((20, 290), "Filed 04/05/2024 Page 1 of 1", fontsize=8)
+    result = convert(document.tobytes(), "a.pdf")
+    assert result.texts == [*TEXT, "Filed 04/05/2024 Page 1 of 1"]
+
+
+@needs_tesseract
+def test_text_over_its_own_picture_comes_once() -> None:
+    document: Any = pymupdf.open()
+    page = document.new_page(width=420, height=300)
+    page.insert_image(page.rect, stream=png())
+    page.insert_text((40, 60), TEXT[0], fontsize=13)
+    assert convert(document.tobytes(), "a.pdf").texts == TEXT
+
+
+def test_photographs_and_pictures_not_read_are_told_with_their_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    grey = pymupdf.Pixmap(
+        pymupdf.csGRAY, 200, 100, bytes((x * 7 + y * 3) % 200 for y in range(100) for x in range(200)), False
+    )
+    document: Any = pymupdf.open()
+    page = document.new_page(width=595, height=842)
+    page.insert_text((72, 80), "A photograph of the practice.", fontsize=11)
+    page.insert_image(pymupdf.Rect(72, 300, 472, 500), pixmap=grey)
+    result = convert(document.tobytes(), "a.pdf")
+    assert [(o["kind"], o["page"]) for o in result.omissions] == [("image", 1)]
+    assert "1 image not read (400 by 200 points; 16% of the page)" in result.omissions[0]["detail"]
+    # Where nothing can be read at all, a picture of text says what to install.
+    monkeypatch.setattr(ocr, "missing", lambda: "no program (as root: apt-get install tesseract-ocr)")
+    insert(page, ["Close the valve.", "Call 4711."], (72, 520, 500, 700))
+    told = [(o["kind"], o["detail"]) for o in convert(document.tobytes(), "a.pdf").omissions]
+    assert [kind for kind, _ in told] == ["ocr_missing", "image"]
+    assert "2 images not read" in told[1][1]

@@ -102,13 +102,15 @@ class Word:
 class Reading:
     """A page that was read, turned upright and its skew taken out: its text, and the lines that are drawn on it.
 
-    ``sure``: confidence from 0 to 100 by the id of each word, which is in the ``run`` of its fragment.
+    ``sure``: confidence from 0 to 100 by the id of each word, which is in the ``run`` of its fragment. ``turn``: quarter
+    turns, clockwise on the screen, that its text stands off upright.
     """
 
     fragments: list[Fragment] = field(default_factory=list)
     sure: dict[int, float] = field(default_factory=dict)
     drawn: list[Drawn] = field(default_factory=list)
     notes: list[tuple[str, str]] = field(default_factory=list)
+    turn: int = 0
 
 
 @cache
@@ -152,8 +154,11 @@ def refuse(what: str) -> ConvertError:
     )
 
 
-def read_page(page: Any) -> Reading:
-    """The text of a page of PyMuPDF (of a PDF or a picture) as it looks. Never raises for what it looks like."""
+def read_page(page: Any, part: Box | None = None) -> Reading:
+    """The text of a page of PyMuPDF (of a PDF or a picture), or of a part of it, as it looks.
+
+    Never raises for what it looks like.
+    """
     why = missing()
     if why is not None:
         return Reading(notes=[("ocr_missing", why)])
@@ -167,15 +172,15 @@ def read_page(page: Any) -> Reading:
                 )
             ]
         )
-    reading = _read_picture(page)
+    reading = _read_picture(page, part)
     patience.page_done()
     return reading
 
 
-def _read_picture(page: Any) -> Reading:
+def _read_picture(page: Any, part: Box | None) -> Reading:
     dpi = resolution(page)
     try:
-        picture = _Picture.of(page, dpi, 0)
+        picture = _Picture.of(page, dpi, 0, part)
     except (RuntimeError, ValueError, pymupdf.mupdf.FzErrorBase) as error:
         return Reading(notes=[("unreadable_page", f"the page could not be drawn: {str(error)[:200]}")])
     lost = 0
@@ -187,7 +192,7 @@ def _read_picture(page: Any) -> Reading:
         words = picture.read("1" if with_osd else "3", chosen)
         turn = _turn_of(words)
         if picture.ruled:
-            upright = picture if turn == 0 else _Picture.of(page, dpi, turn)
+            upright = picture if turn == 0 else _Picture.of(page, dpi, turn, part)
             words, lost = _with_lonely(words, upright.read("6", chosen))
             rules = picture.rules
     except subprocess.TimeoutExpired:
@@ -196,7 +201,7 @@ def _read_picture(page: Any) -> Reading:
         return Reading(notes=[("unreadable_page", f"Tesseract could not be run: {error}")])
     except _Failed as error:
         return Reading(notes=[("unreadable_page", f"Tesseract could not read the picture: {error}")])
-    reading = _upright(words, rules, turn)
+    reading = _upright(words, rules, page.rotation_matrix, turn)
     if lost:
         reading.notes.append(
             ("low_confidence", f"{count_of(lost, 'mark')} in a table could not be read reliably and left out")
@@ -284,19 +289,20 @@ class _Picture:
         self.size = size
         self.dpi = dpi
         self.back = back
-        self.rules = rules  # in pixels; of ruled tables only
+        self.rules = rules  # in points of the unrotated page; of ruled tables only
         self.ruled = bool(rules)
 
     @classmethod
-    def of(cls, page: Any, dpi: float, turn: int) -> _Picture:
-        """The page drawn in grey. ``turn``: quarter turns that its text stands off upright, as in `_turn_of`."""
+    def of(cls, page: Any, dpi: float, turn: int, part: Box | None) -> _Picture:
+        """The page or a part of it drawn in grey. ``turn``: quarter turns that its text stands off upright."""
         matrix = pymupdf.Matrix(dpi / 72, dpi / 72) * pymupdf.Matrix(-90 * turn)
-        pixels = page.get_pixmap(matrix=matrix, colorspace=pymupdf.csGRAY, alpha=False)
+        pixels = page.get_pixmap(matrix=matrix, colorspace=pymupdf.csGRAY, alpha=False, clip=part)
         back = pymupdf.Matrix(1, 0, 0, 1, pixels.x, pixels.y) * ~matrix * page.derotation_matrix
         size = (pixels.width, pixels.height)
         data, across, down = without_rules(bytes(pixels.samples), size, pixels.stride, int(0.6 * dpi))
-        rules = across + down if len(across) >= 3 and len(down) >= 3 else []
-        if rules:
+        rules: list[Box] = []
+        if len(across) >= 3 and len(down) >= 3:
+            rules = [_box(pymupdf.Rect(rule) * back) for rule in across + down]
             # Shaded headers, too: what is not dark is paper.
             data = data.translate(_BLACK_AND_WHITE)
         else:
@@ -323,9 +329,10 @@ class _Picture:
                 continue
             if w > 0.98 * self.size[0] and h > 0.5 * self.size[1]:
                 continue  # the page's own frame, taken for a letter
-            box = pymupdf.Rect(x, y, x + w, y + h) * self.back
-            place = (box.x0, box.y0, box.x1, box.y1)
-            words.append(Word(text, max(0.0, confidence), line, (x, y, x + w, y + h), place))
+            pixels: Box = (x, y, x + w, y + h)
+            words.append(
+                Word(text, max(0.0, confidence), line, pixels, _box(pymupdf.Rect(pixels) * self.back))
+            )
         return words
 
     def script(self) -> str | None:
@@ -357,6 +364,7 @@ class _Picture:
 
 
 _BLACK_AND_WHITE: Final = bytes(0 if b < 130 else 255 for b in range(256))
+_SHADES: Final = bytes(0 if b < 160 else 2 if b > 215 else 1 for b in range(256))
 _DARK: Final = bytes(1 if b < 150 else 0 for b in range(256))
 
 
@@ -516,13 +524,12 @@ def turned(box: Box, turn: int) -> Box:
     return box
 
 
-def _upright(words: list[Word], rules: list[Box], turn: int) -> Reading:
-    """Words as fragments of lines, the page turned upright and its skew taken out."""
-    reading = Reading()
+def _upright(words: list[Word], rules: list[Box], rotation: Any, turn: int) -> Reading:
+    """Words as fragments of lines, the page turned upright and its skew taken out. ``rotation``: the page's matrix."""
+    reading = Reading(turn=turn)
     if not words:
         return reading
-    scale = _points_per_pixel(words)
-    frame = {id(word): _scaled(turned(word.pixels, turn), scale) for word in words}
+    frame = {id(word): turned(_box(pymupdf.Rect(word.box) * rotation), turn) for word in words}
     lines = _lines(words)
     slope = _slope(lines, frame)
     heights = [_height(line, frame) for line in lines]
@@ -533,23 +540,31 @@ def _upright(words: list[Word], rules: list[Box], turn: int) -> Reading:
         for part in _split(line, frame, size):
             boxes = [_unskewed(frame[id(word)], slope) for word in part]
             run = tuple(Fragment(w.text + " ", box, w.box, size) for w, box in zip(part, boxes, strict=True))
-            text = " ".join(word.text for word in part)
-            source = union([word.box for word in part])
-            reading.fragments.append(Fragment(text, union(boxes), source, size, run=run))
+            reading.fragments.append(joined_words(run))
             reading.sure.update((id(mark), word.confidence) for mark, word in zip(run, part, strict=True))
-    reading.drawn = [Drawn(_unskewed(_scaled(turned(rule, turn), scale), slope), True) for rule in rules]
+    upright = (turned(_box(pymupdf.Rect(rule) * rotation), turn) for rule in rules)
+    reading.drawn = [Drawn(_unskewed(box, slope), True) for box in upright]
     return reading
 
 
-def _scaled(box: Box, scale: float) -> Box:
-    return (box[0] * scale, box[1] * scale, box[2] * scale, box[3] * scale)
+def joined_words(run: tuple[Fragment, ...]) -> Fragment:
+    """Words of one line as one fragment."""
+    text = " ".join(word.text.strip() for word in run)
+    box, source = union([word.box for word in run]), union([word.source for word in run])
+    return Fragment(text, box, source, run[0].size, run=run)
 
 
-def _points_per_pixel(words: list[Word]) -> float:
-    widest = max(words, key=lambda word: word.pixels[2] - word.pixels[0] + word.pixels[3] - word.pixels[1])
-    pixels = widest.pixels[2] - widest.pixels[0] + widest.pixels[3] - widest.pixels[1]
-    points = widest.box[2] - widest.box[0] + widest.box[3] - widest.box[1]
-    return points / pixels if pixels else 1.0
+def may_hold_text(page: Any, part: Box) -> bool:
+    """Whether a part of a page looks like dark marks on pale paper; a photograph does not."""
+    pixels = page.get_pixmap(dpi=50, colorspace=pymupdf.csGRAY, alpha=False, clip=part)
+    samples = bytes(pixels.samples)
+    shades = samples.translate(_SHADES)
+    pale, dark = shades.count(2) / max(1, len(samples)), shades.count(0) / max(1, len(samples))
+    return pale > 0.5 and 0.002 < dark < 0.4
+
+
+def _box(rect: Any) -> Box:
+    return (rect.x0, rect.y0, rect.x1, rect.y1)
 
 
 def _slope(lines: list[list[Word]], frame: dict[int, Box]) -> float:

@@ -33,6 +33,9 @@ class Page:
         default_factory=dict
     )  # rows that are a table's, and which of its
     side: set[int] = field(default_factory=set)  # rows that run in another direction than the page's text
+    inset: set[int] = field(
+        default_factory=set
+    )  # rows read from a picture among text: their size tells nothing
     printed: dict[int, str] = field(default_factory=dict)  # line numbers printed in the margin
     unlined: list[str] = field(default_factory=list)  # such numbers beside nothing
     notes: list[tuple[str, str]] = field(default_factory=list)
@@ -184,21 +187,26 @@ def picture_page(number: int, height: float, reading: ocr.Reading, strategy: str
     """A page as it was read from a picture, each row with its confidence."""
     page = Page(number, height)
     arrange(page, reading.fragments, reading.drawn, strategy, words_of)
+    page.notes = [*weigh(page, reading.sure), *reading.notes]
+    return page
+
+
+def weigh(page: Page, sure: dict[int, float]) -> list[tuple[str, str]]:
+    """Give the rows that were read from a picture their confidence; ``sure`` is that of each word. Returns the notes."""
     low = uncertain = 0
     for i, row in enumerate(page.rows):
-        words = [word for part in row.parts for word in words_of(part) if id(word) in reading.sure]
+        words = [word for part in row.parts for word in words_of(part) if id(word) in sure]
         letters = sum(len(word.text) - 1 for word in words)
         if not letters:
             continue
-        sure = sum(reading.sure[id(word)] * (len(word.text) - 1) for word in words) / letters
-        page.confidence[i] = round(sure, 1)
-        if sure < ocr.RUBBISH and i not in page.tables:
+        confidence = sum(sure[id(word)] * (len(word.text) - 1) for word in words) / letters
+        page.confidence[i] = round(confidence, 1)
+        if confidence < ocr.RUBBISH and i not in page.tables:
             row.parts = [replace(part, hidden=True) for part in row.parts]
             low += 1
-        elif sure < ocr.LOW:
+        elif confidence < ocr.LOW:
             uncertain += 1
-    page.notes = [*ocr.doubts(low, uncertain), *reading.notes]
-    return page
+    return ocr.doubts(low, uncertain)
 
 
 def mark_margins(page: Page) -> None:

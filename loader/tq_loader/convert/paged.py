@@ -65,7 +65,7 @@ class Styles:
         bold = 0
         for page in pages:
             for i, (row, text) in enumerate(zip(page.rows, page.texts, strict=True)):
-                if i in page.side:
+                if i in page.side or i in page.inset:
                     continue
                 sizes[row.size] += len(text)
                 bold += len(text) if row.bold else 0
@@ -127,7 +127,9 @@ def write_pages(pages: PageReader, out: Writer) -> list[str]:
 def heading_levels(page: Page, styles: Styles) -> list[int | None]:
     """The level of each row; a long run of one level is a paragraph in larger type, and no heading."""
     levels = [
-        None if i in page.side or i in page.tables else styles.level(row, page.texts[i], page.cells[i])
+        None
+        if i in page.side or i in page.inset or i in page.tables
+        else styles.level(row, page.texts[i], page.cells[i])
         for i, row in enumerate(page.rows)
     ]
     start = 0

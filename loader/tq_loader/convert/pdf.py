@@ -19,8 +19,8 @@ import pymupdf as untyped
 from tq_loader.convert import ocr
 from tq_loader.convert.detect import Found
 from tq_loader.convert.grid import Drawn
-from tq_loader.convert.layout import Box, Fragment, Row
-from tq_loader.convert.page import Page, arrange, mark_margins, picture_page, words_of
+from tq_loader.convert.layout import Box, Fragment, Row, union
+from tq_loader.convert.page import Page, arrange, mark_margins, picture_page, weigh, words_of
 from tq_loader.convert.paged import PageReader, write_pages
 from tq_loader.convert.protocol import (
     MALFORMED,
@@ -43,6 +43,12 @@ MAX_DRAWING: Final = 4_000_000  # bytes of a page's content, compressed
 ODD_LETTERS: Final = 5  # of a page: fewer that differ from its plain text are no loss
 ODD_SHARE: Final = 0.01
 VECTOR: Final = 3  # type of a block that is something drawn
+# Of a picture on a page with text: a smaller one is not read, nor one on which so many letters of the page's own stand.
+PICTURE_SHARE: Final = 0.05  # of the page
+PICTURE_SIDE: Final = 40  # points
+PICTURE_TEXT: Final = 60
+MAX_PICTURES: Final = 4  # read on one page
+UNREAD_SHARE: Final = 0.1  # of the page: smaller ones that are not read are not told of
 # Ligatures are spelled out (a question has "fi", never U+FB01); glyphs without a Unicode value stay
 # recognisable.
 FLAGS: Final = pymupdf.TEXT_PRESERVE_WHITESPACE | pymupdf.TEXT_MEDIABOX_CLIP
@@ -250,13 +256,19 @@ def read_page(doc: Any, index: int, hints: list[float], strategy: str = "auto") 
         # An OCR layer behind a picture of the page: its text is the page's text.
         for turn, fragments in groups.items():
             groups[turn] = [words.again(f, replace(f, hidden=False)) for f in fragments]
+    pictures = Pictures(page) if total and not all_hidden else None
+    if pictures is not None:
+        pictures.read(groups)
     # The direction of most text is the page's own; what is turned differently (margins, stamps) follows it.
     for nth, turn in enumerate(sorted(groups, key=lambda t: -sum(len(f.text) for f in groups[t]))):
         before = len(seen.rows)
         arrange(
             seen,
             groups[turn],
-            [Drawn(_framed(box, matrix, turn), stroked) for box, stroked in drawn],
+            [
+                *(Drawn(_framed(box, matrix, turn), stroked) for box, stroked in drawn),
+                *(pictures.drawn.get(turn, ()) if pictures is not None else ()),
+            ],
             strategy,
             words,
             hints if turn == 0 else None,
@@ -267,9 +279,13 @@ def read_page(doc: Any, index: int, hints: list[float], strategy: str = "auto") 
     note_garbage(doc, page, seen, unmapped, letters)
     if not seen.rows or unmapped > 0.5 * letters:
         seen = read_picture(page, seen, strategy)
-    if not seen.confidence:
-        compare(textpage.extractText(), seen, unmapped)
-        note_images(page, seen, all_hidden=all_hidden)
+    if not seen.rows:
+        note_empty(page, seen)
+    elif not seen.confidence:
+        compare(textpage.extractText(), seen, unmapped, pictures.letters() if pictures is not None else "")
+    if pictures is not None and not seen.confidence:
+        seen.notes += [*weigh(seen, pictures.sure), *pictures.notes()]
+        seen.inset.update(seen.confidence)
     if hidden and not all_hidden:
         seen.notes.append(
             (
@@ -338,14 +354,17 @@ class PageWords:
         ]
 
 
-def compare(plain: str, seen: Page, left_out: int) -> None:
-    """Hold the rows against the library's plain text of the page. ``left_out``: glyphs that another note tells of."""
+def compare(plain: str, seen: Page, left_out: int, pictured: str = "") -> None:
+    """Hold the rows against the library's plain text of the page.
+
+    ``left_out``: glyphs that another note tells of; ``pictured``: what was read from pictures, and is in the rows.
+    """
     theirs = "".join(_CONTROLS.sub(" ", plain).split())
     parts = [part.text for row in seen.rows for part in row.parts]
     ours = "".join("".join([*parts, *seen.printed.values(), *seen.unlined]).split())
     if ours == theirs:
         return
-    have, want = Counter(ours), Counter(theirs)
+    have, want = Counter(ours), Counter(theirs) + Counter("".join(pictured.split()))
     for note, more, less in (
         ("in its plain text and not in these lines", want, have),
         ("in these lines and not in its plain text", have, want),
@@ -522,32 +541,110 @@ def _all_fonts_unmapped(doc: Any, page: Any) -> bool:
     return bool(fonts)
 
 
-def note_images(page: Any, seen: Page, *, all_hidden: bool) -> None:
-    """A page without text, and pictures that take a good part of a page with text."""
-    has_images = bool(page.get_images())
-    if not seen.rows:
-        if any(kind == "unmapped_text" for kind, _ in seen.notes):
+def note_empty(page: Any, seen: Page) -> None:
+    """Why a page has no lines."""
+    if any(kind == "unmapped_text" for kind, _ in seen.notes):
+        return
+    if page.get_images():
+        why = "the page is an image without a text layer; no text was read from it"
+    elif page.get_cdrawings():
+        why = "the page has drawings but no text; nothing on it was read"
+    else:
+        why = "the page is blank"
+    seen.notes.append(("page_without_text", why))
+
+
+class Pictures:
+    """The pictures on a page that has text of its own. Those that look like text are read, and join it."""
+
+    def __init__(self, page: Any) -> None:
+        self._page = page
+        self._unread: list[Box] = []
+        self._texts: list[str] = []
+        self._notes: list[tuple[str, str]] = []
+        self.sure: dict[int, float] = {}  # confidence of each word read, by its id
+        self.drawn: dict[int, list[Drawn]] = {}  # lines drawn in them, by the direction of the text there
+
+    def read(self, groups: dict[int, list[Fragment]]) -> None:
+        """Add what is read to the page's text by direction. Boxes are in points of the unrotated page."""
+        if not self._page.get_images():
             return
-        if has_images:
-            seen.notes.append(
-                ("page_without_text", "the page is an image without a text layer; no text was read from it")
-            )
-        elif page.get_cdrawings():
-            seen.notes.append(
-                ("page_without_text", "the page has drawings but no text; nothing on it was read")
-            )
-        else:
-            seen.notes.append(("page_without_text", "the page is blank"))
-        return
-    if not has_images or all_hidden:
-        return
-    area = max(1.0, abs(page.rect.width * page.rect.height))
-    shares = [abs(pymupdf.Rect(i["bbox"]).get_area()) / area for i in page.get_image_info()]
-    large = [share for share in shares if share >= 0.1]
-    if large:
-        seen.notes.append(
+        own = [fragment for fragments in groups.values() for fragment in fragments if not fragment.hidden]
+        readings = 0
+        for box in _pieced([tuple(image["bbox"]) for image in self._page.get_image_info()]):
+            inside = sum(len(f.text) for f in own if _centred_in(f.source, box))
+            seen = _box(pymupdf.Rect(box) * self._page.rotation_matrix & self._page.rect)
+            wide, high = seen[2] - seen[0], seen[3] - seen[1]
+            if (
+                self._share(box) < PICTURE_SHARE or min(wide, high) < PICTURE_SIDE
+                or inside > PICTURE_TEXT or readings >= MAX_PICTURES or not ocr.may_hold_text(self._page, seen)
+            ):  # fmt: skip
+                self._unread.append(box)
+                continue
+            readings += 1
+            reading = ocr.read_page(self._page, seen)
+            if not reading.sure or sum(reading.sure.values()) < ocr.LOW * len(reading.sure):
+                self._unread.append(box)
+                self._notes += [note for note in reading.notes if note not in self._notes]
+                continue
+            self._take(reading, own, groups)
+
+    def _take(self, reading: ocr.Reading, own: list[Fragment], groups: dict[int, list[Fragment]]) -> None:
+        for fragment in reading.fragments:
+            # What the page has as text is in its picture, too.
+            run = tuple(w for w in fragment.run if not any(_centred_in(w.source, f.source) for f in own))
+            if run:
+                groups.setdefault(reading.turn, []).append(ocr.joined_words(run))
+                self._texts += [word.text for word in run]
+        self.sure |= reading.sure
+        self.drawn.setdefault(reading.turn, []).extend(reading.drawn)
+        self._notes += reading.notes
+
+    def _share(self, box: Box) -> float:
+        area = max(1.0, float(abs(self._page.rect.width * self._page.rect.height)))
+        return min(1.0, (box[2] - box[0]) * (box[3] - box[1]) / area)
+
+    def letters(self) -> str:
+        """All that was read."""
+        return "".join(self._texts)
+
+    def notes(self) -> list[tuple[str, str]]:
+        """The omissions: what went wrong, and pictures of some size that were not read."""
+        large = [box for box in self._unread if self._share(box) >= UNREAD_SHARE]
+        if not large:
+            return self._notes
+        sizes = ", ".join(f"{box[2] - box[0]:.0f} by {box[3] - box[1]:.0f} points" for box in large[:3])
+        share = min(1.0, sum(map(self._share, large)))
+        told = f"{count_of(len(large), 'image')} not read ({sizes}{', …' if len(large) > 3 else ''}; {share:.0%} of the page)"
+        return [*self._notes, ("image", told)]
+
+
+def _pieced(boxes: list[Box]) -> list[Box]:
+    """Boxes of pictures; a picture that is stored in strips or tiles as one."""
+    found: list[Box] = []
+    for box in sorted(set(boxes), key=lambda box: (box[1], box[0])):
+        at = next(
             (
-                "image",
-                f"{count_of(len(large), 'image')} not read ({min(1.0, sum(large)):.0%} of the page)",
-            )
+                i
+                for i, other in enumerate(found)
+                if box[0] <= other[2] + 1
+                and other[0] <= box[2] + 1
+                and box[1] <= other[3] + 1
+                and other[1] <= box[3] + 1
+            ),
+            None,
         )
+        if at is None:
+            found.append(box)
+        else:
+            found[at] = union([found[at], box])
+    return found
+
+
+def _box(rect: Any) -> Box:
+    return (rect.x0, rect.y0, rect.x1, rect.y1)
+
+
+def _centred_in(box: Box, outer: Box) -> bool:
+    x, y = (box[0] + box[2]) / 2, (box[1] + box[3]) / 2
+    return outer[0] <= x <= outer[2] and outer[1] <= y <= outer[3]
