@@ -35,6 +35,24 @@ LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, tq, pg_temp
 RETURN document_owner = tq_private.asker() OR pg_has_role(tq_private.asker(), 'tq_admin', 'MEMBER');
 COMMENT ON FUNCTION tq_private.may_change IS 'Whether the asker may replace, retry, cancel or remove a document of that owner.';
 
+CREATE OR REPLACE FUNCTION tq_private.check_questions(questions text[]) RETURNS void
+LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, tq, pg_temp AS $$
+DECLARE
+    bad record;
+BEGIN
+    SELECT q.ordinality, q.question INTO bad FROM unnest(questions) WITH ORDINALITY AS q (question)
+    WHERE q.question IS NULL OR btrim(q.question) = '' OR length(q.question) > 1000 LIMIT 1;
+    IF FOUND THEN
+        PERFORM tq_private.invalid_argument('questions',
+            format('Question %s has %s characters.', bad.ordinality, coalesce(length(btrim(bad.question)), 0)),
+            'A possible query is 1 to 1000 characters.');
+    END IF;
+    IF cardinality(questions) > 1000 THEN
+        PERFORM tq_private.invalid_argument('questions', 'It has more than 1000 elements.', 'Give a short list.');
+    END IF;
+END $$;
+COMMENT ON FUNCTION tq_private.check_questions IS 'TQ021 for what cannot be the possible queries of a document.';
+
 CREATE OR REPLACE FUNCTION tq_private.check_load(
     name text, content bytea, media_type text, tags text[], metadata jsonb, source_weight real, questions text[], tables text)
 RETURNS void
@@ -77,16 +95,9 @@ BEGIN
         PERFORM tq_private.invalid_argument('tags', format('Tag %s has %s characters.', bad.ordinality, coalesce(length(bad.tag), 0)),
             'A tag is 1 to 200 characters.');
     END IF;
-    SELECT q.ordinality, q.question INTO bad FROM unnest(check_load.questions) WITH ORDINALITY AS q (question)
-    WHERE q.question IS NULL OR btrim(q.question) = '' OR length(q.question) > 1000 LIMIT 1;
-    IF FOUND THEN
-        PERFORM tq_private.invalid_argument('questions',
-            format('Question %s has %s characters.', bad.ordinality, coalesce(length(btrim(bad.question)), 0)),
-            'A possible query is 1 to 1000 characters.');
-    END IF;
-    IF cardinality(check_load.questions) > 1000 OR cardinality(check_load.tags) > 1000 THEN
-        PERFORM tq_private.invalid_argument(CASE WHEN cardinality(check_load.tags) > 1000 THEN 'tags' ELSE 'questions' END,
-            'It has more than 1000 elements.', 'Give a short list.');
+    PERFORM tq_private.check_questions(check_load.questions);
+    IF cardinality(check_load.tags) > 1000 THEN
+        PERFORM tq_private.invalid_argument('tags', 'It has more than 1000 elements.', 'Give a short list.');
     END IF;
     IF check_load.tables NOT IN ('auto', 'lines', 'lines_strict', 'text', 'none') THEN
         PERFORM tq_private.invalid_argument('tables', format('It is %s.', tq_private.shown(check_load.tables)),
@@ -164,7 +175,10 @@ BEGIN
             coalesce(newest.owner, tq_private.asker()), coalesce(store_document.tables, 'auto'))
     RETURNING id INTO result;
     INSERT INTO tq.possible_query (document_id, ordinal, question)
-    SELECT result, q.ordinality, q.question FROM unnest(store_document.questions) WITH ORDINALITY AS q (question);
+    SELECT result, q.ordinality, q.question
+    FROM unnest(CASE WHEN store_document.questions = '{}'
+                     THEN ARRAY(SELECT p.question FROM tq.possible_query AS p WHERE p.document_id = newest.id ORDER BY p.ordinal)
+                     ELSE store_document.questions END) WITH ORDINALITY AS q (question);
     PERFORM pgmq.send('tq_convert'::text, jsonb_build_object('document_id', result));
     -- Bytes are here first and always; a step of the queue brings them to where they are to be kept.
     IF EXISTS (SELECT FROM tq.setting AS s WHERE s.name = 'blob_store' AND s.value <> '"database"')
@@ -191,7 +205,8 @@ $$;
 COMMENT ON FUNCTION tq.load IS
 'Store a file as a document and queue its ingest; returns its id.
 The same name with the same bytes is the same document, tried again if it failed; new bytes are its next version.
-Returns at once: CALL tq.work(), or a schedule, does the rest. questions: what the document should be able to answer.
+Returns at once: CALL tq.work(), or a schedule, does the rest. questions: what the document should be able to answer; a new
+version has those of the one before where none are given.
 tables: how tables are found on the pages of a PDF or picture. auto (also NULL): by drawn lines, else by how the text is
 aligned; lines: by lines and the edges of coloured areas; lines_strict: by lines alone; text: by alignment alone; none:
 not at all. Another choice than before is the next version, though the bytes are the same.';

@@ -155,7 +155,7 @@ BEGIN
     RETURN QUERY
     SELECT a.rank, a.what, a.why, a.how, a.method, a.certainty, f.document, f.version, f.page, f.line_start, f.line_end,
            f.quote, coalesce(f.citations, '[]'), a.disagreement, a.missing, a.doubt, a.specialist, asked.held_back, a.score,
-           a.detail, a.id, asked.id
+           a.detail || tq_private.corrections_of(a.id), a.id, asked.id
     FROM tq.answer AS a
     LEFT JOIN LATERAL (
         SELECT (array_agg(d.name ORDER BY c.ordinal))[1] AS document,

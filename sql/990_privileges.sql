@@ -47,7 +47,7 @@ DECLARE
     owned constant text := 'EXISTS (SELECT FROM tq.document AS d WHERE d.id = document_id AND d.owner = current_user)';
     asked constant text := 'EXISTS (SELECT FROM tq.query AS q WHERE q.id = query_id AND q.asked_by = current_user)';
 BEGIN
-    FOREACH t IN ARRAY ARRAY['document', 'query', 'citation', 'thread', 'pick'] || of_document || of_either || of_query LOOP
+    FOREACH t IN ARRAY ARRAY['document', 'query', 'citation', 'thread', 'pick', 'correction'] || of_document || of_either || of_query LOOP
         IF NOT (SELECT relrowsecurity FROM pg_class WHERE oid = format('tq.%I', t)::regclass) THEN
             EXECUTE format('ALTER TABLE tq.%I ENABLE ROW LEVEL SECURITY', t);
         END IF;
@@ -76,6 +76,10 @@ BEGIN
     END LOOP;
     CREATE POLICY tq_asked ON tq.citation FOR SELECT TO PUBLIC USING (EXISTS (
         SELECT FROM tq.answer AS a JOIN tq.query AS q ON q.id = a.query_id WHERE a.id = answer_id AND q.asked_by = current_user));
+    EXECUTE format('CREATE POLICY tq_edit ON tq.possible_query TO tq_loader USING (%s) WITH CHECK (%s)', owned, owned);
+    CREATE POLICY tq_asked ON tq.correction FOR SELECT TO PUBLIC USING (EXISTS (
+        SELECT FROM tq.answer AS a JOIN tq.query AS q ON q.id = a.query_id WHERE a.id = answer_id AND q.asked_by = current_user));
+    CREATE POLICY tq_own ON tq.correction FOR DELETE TO PUBLIC USING (corrected_by = current_user);
     CREATE POLICY tq_own ON tq.thread FOR SELECT TO PUBLIC USING (owner = current_user);
     CREATE POLICY tq_own ON tq.pick FOR SELECT TO PUBLIC USING (
         EXISTS (SELECT FROM tq.thread AS t WHERE t.id = thread_id AND t.owner = current_user));
@@ -94,6 +98,11 @@ GRANT SELECT ON
     tq.batch,
     tq.strategy_version, tq.record_query, tq.thread, tq.pick, tq.progress, tq.queue, tq.summary_node, tq.usage
 TO tq_reader, tq_loader, tq_worker;
+GRANT SELECT ON tq.correction TO tq_reader, tq_loader, tq_worker;
+GRANT DELETE ON tq.correction TO tq_reader, tq_loader;
+GRANT SELECT ON tq.test_query TO tq_reader;
+-- A document's owner edits its possible queries as rows.
+GRANT INSERT, UPDATE, DELETE ON tq.possible_query TO tq_loader;
 GRANT SELECT ON tq.blob TO tq_worker;
 GRANT UPDATE (content, store, bytes) ON tq.blob TO tq_worker;
 -- What ingest finds out about a document; whose it is and what it is called are its owner's.
@@ -131,7 +140,10 @@ BEGIN
               take_places pause_model recall_reply replies_of replay_walk fit_of estimate_of read_citation
               stored_document source_of source_url_of page_image_of table_place table_markdown strategy_values number_of date_of boolean_of'),
             ('tq_private', 'tq_loader', 'store_document change_documents'),
-            ('tq', 'tq_loader, tq_admin', 'load_query refresh'),
+            ('tq', 'tq_reader, tq_loader, tq_worker', 'rerank answer_text correct'),
+            ('tq_private', 'tq_reader, tq_loader, tq_worker', 'rerank_of text_of keep_correction corrections_of'),
+            ('tq_private', 'tq_loader, tq_admin', 'check_questions'),
+            ('tq', 'tq_loader, tq_admin', 'load_query refresh set_questions'),
             ('tq', 'tq_reader, tq_loader, tq_worker', 'record'),
             ('tq_private', 'tq_loader, tq_admin', 'query_walk run_query keep_query'),
             ('tq_private', 'tq_reader, tq_loader, tq_worker', 'record_walk'),

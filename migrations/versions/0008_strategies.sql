@@ -82,7 +82,26 @@ ALTER TABLE tq.strategy
     ADD CONSTRAINT strategy_inherits_check CHECK ((name = 'default') = (inherits IS NULL)),
     ADD CONSTRAINT strategy_default_whole_check CHECK (name <> 'default' OR num_nulls(
         top_n, documents, routes, rereads, evidence, evidence_why, reasoning_rules, weight_evidence, weight_agreement, weight_source,
-        weight_fit, on_error, patience_seconds, versions, source_rule, pairs, format, language) = 0);
+        weight_fit, on_error, patience_seconds, versions, source_rule, pairs, format, language, evidence_why) = 0);
+
+-- Shipped examples, each a use case of its own; one of that name that is there already stays as it is.
+INSERT INTO tq.strategy (name, description, top_n, documents, routes, pairs)
+VALUES ('lookup', 'One fact, quickly: the best answer alone, and whether another contradicts it.', 1, 20, 4, 4)
+ON CONFLICT (name) DO NOTHING;
+INSERT INTO tq.strategy (name, description, top_n, documents, routes, rereads, pairs, reasoning_rules)
+VALUES ('audit', 'All that bears on a question, from source lines, with every contradiction.', 50, 1000, 32, 4, 200,
+        'A reason counts only where a line states it as the reason. What is usual, likely or implied is none.')
+ON CONFLICT (name) DO NOTHING;
+INSERT INTO tq.strategy (name, description, versions, source_rule, top_n, routes, pairs)
+VALUES ('compare', 'What sources and their versions say, beside each other; old versions count as much as new ones.',
+        'all', 'source_weight', 20, 16, 100)
+ON CONFLICT (name) DO NOTHING;
+INSERT INTO tq.strategy (name, description, evidence, evidence_why, top_n, documents, routes, pairs, max_seconds)
+VALUES ('triage', 'A first look over many documents, from their summaries: where would an answer be?', 'summary', 'summary', 3, 500, 2, 4, 20)
+ON CONFLICT (name) DO NOTHING;
+INSERT INTO tq.strategy (name, inherits, description, top_n, documents, routes, pairs, max_calls, max_tokens, max_cost, max_seconds)
+VALUES ('exhaustive', 'audit', 'Everything that can be found, whatever it takes: no limit, nothing held back.', 1000, 10000, 200, 1000, -1, -1, -1, -1)
+ON CONFLICT (name) DO NOTHING;
 
 -- Every version of what a strategy amounts to, with all that it inherits; written by a trigger alone. parsed: the
 -- expressions as trees, see tq.strategy.filter. No foreign key: an old answer names its version when the strategy is gone.
@@ -98,3 +117,44 @@ CREATE TABLE tq.strategy_version (
 );
 
 ALTER TABLE tq.query ADD COLUMN strategy_version int;
+
+-- ---------------------------------------------------------------- possible queries and corrections
+
+ALTER TABLE tq.possible_query ADD CONSTRAINT possible_query_not_blank_check CHECK (btrim(question) <> '');
+
+-- What a reader says of an answer. what: the right one, NULL where nothing settles the question. The place is kept as it
+-- was named; with its document it goes.
+CREATE TABLE tq.correction (
+    id uuid PRIMARY KEY DEFAULT gen_random_uuid(),
+    answer_id uuid NOT NULL REFERENCES tq.answer ON DELETE CASCADE,
+    what text CONSTRAINT correction_what_check CHECK (length(btrim(what)) BETWEEN 1 AND 10000),
+    note text NOT NULL DEFAULT '' CONSTRAINT correction_note_check CHECK (length(note) <= 10000),
+    document_id uuid,
+    line_start int,
+    line_end int,
+    corrected_by name NOT NULL,
+    corrected_at timestamptz NOT NULL DEFAULT now(),
+    CONSTRAINT correction_says_something_check CHECK (what IS NOT NULL OR note <> ''),
+    CONSTRAINT correction_place_check CHECK (
+        num_nulls(line_start, line_end) IN (0, 2) AND (document_id IS NULL OR 1 <= line_start AND line_start <= line_end)),
+    CONSTRAINT correction_document_fkey FOREIGN KEY (document_id) REFERENCES tq.document ON DELETE SET NULL (document_id)
+);
+CREATE INDEX correction_answer_idx ON tq.correction (answer_id);
+
+-- A question with the answer that it should get: what, or NULL where nothing settles it, and where it stands.
+CREATE TABLE tq.test_query (
+    id uuid PRIMARY KEY DEFAULT gen_random_uuid(),
+    document text,
+    question text NOT NULL CONSTRAINT test_query_question_check CHECK (btrim(question) <> ''),
+    strategy text NOT NULL DEFAULT 'default',
+    what text CONSTRAINT test_query_what_check CHECK (btrim(what) <> ''),
+    expected_document text,
+    line_start int,
+    line_end int,
+    correction_id uuid REFERENCES tq.correction ON DELETE SET NULL,
+    added_by name NOT NULL DEFAULT current_user,
+    added_at timestamptz NOT NULL DEFAULT now(),
+    CONSTRAINT test_query_place_check CHECK (
+        num_nulls(expected_document, line_start, line_end) = 3 OR 1 <= line_start AND line_start <= line_end AND expected_document <> '')
+);
+CREATE INDEX test_query_correction_idx ON tq.test_query (correction_id);

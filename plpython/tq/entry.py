@@ -225,3 +225,24 @@ def expression_of(plpy: Any, setting: str, expression: str) -> str:
     from tq.database.strategies import expression_of
 
     return msgspec.json.encode(expression_of(PlpyDatabase(plpy), setting, expression)).decode()
+
+
+@reported
+def rerank_of(plpy: Any, query: str, strategy: str | None) -> str:
+    """tq.rerank() as JSON."""
+    import msgspec
+
+    from tq.database.connection import PlpyDatabase
+    from tq.strategy.rerank import rerank
+
+    return msgspec.json.encode(rerank(PlpyDatabase(plpy), query, strategy)).decode()
+
+
+@reported
+def text_of(plpy: Any, question: str, answers: str, format: str, language: str) -> str:
+    """tq.answer_text()."""
+    import msgspec
+
+    from tq.strategy.formats import write
+
+    return write(msgspec.json.decode(question), msgspec.json.decode(answers), format, language)

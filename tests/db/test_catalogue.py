@@ -162,6 +162,7 @@ INTERNAL = {
     "drop_messages",
     "expression_of",
     "keep_strategies",
+    "number_question",
     "refuse_by_hand",
     "refuse_truncate",
     "strategies_changed",

@@ -201,7 +201,8 @@ class Asking:
         self._left: list[Left] = []
         shown = self._cut(question.strip(), max(400, int(model.fit.window_chars * SHOWN_QUESTION)))
         scent = bool(settings.get("scent", True))
-        self._question = Question(question, doc, shown, strategy, model, model.fit, scent)
+        queries_at = frozenset(str(settings.get("possible_queries", "root, plan")).replace(",", " ").split())
+        self._question = Question(question, doc, shown, strategy, model, model.fit, scent, queries_at)
         self._begin = begin
         self._ready, waiting = (begin.rows, begin.left) if begin else scope.resolve(database, doc)
         self._left += waiting
@@ -266,7 +267,8 @@ class Asking:
     def _search(self) -> bool:
         """Plan, and walk all routes to their ends; False where the time was over before."""
         try:
-            task, left = plan.task(self._question, self.caller.model("plan"), self._ready, self._queries)
+            queries = self._queries if "plan" in self._question.queries_at else {}
+            task, left = plan.task(self._question, self.caller.model("plan"), self._ready, queries)
             self._left += left
             if self.caller.submit(task, self._planned):
                 self.caller.drain()

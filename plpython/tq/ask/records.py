@@ -118,6 +118,9 @@ class Question:
     model: Model
     fit: Fit
     scent: bool
+    queries_at: frozenset[str] = frozenset(
+        ("root", "plan")
+    )  # where possible queries are shown: root, nodes, plan
 
 
 @dataclass(frozen=True, slots=True)

@@ -256,10 +256,14 @@ class Walk:
             terms=source.trails[visit.route.aim.where].terms,
             language=source.language,
             reasoning_rules=question.strategy.reasoning_rules,
-            possible_queries=source.possible_queries if visit.parent is None else (),
+            possible_queries=source.possible_queries if self._shows_queries(node) else (),
             max_quotes=question.fit.quotes,
             max_chars=question.fit.reply_chars,
         )
+
+    def _shows_queries(self, node: Node) -> bool:
+        at = self._question.queries_at
+        return "nodes" in at or ("root" in at and node.depth == 0)
 
     def _room(self, visit: Visit) -> int:
         """Characters for a read's items and children, beside the rules, the question and reasons of rejection."""

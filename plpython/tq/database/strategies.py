@@ -36,6 +36,16 @@ WEIGHED = """
 """
 
 
+RECORDED = Statement(
+    "SELECT to_jsonb(a)::text AS row FROM tq.answers($1::uuid, TRUE) AS a ORDER BY a.rank", ("text",)
+)
+CITED = Statement(
+    "SELECT a.id::text AS answer, c.document_id::text AS document"
+    " FROM tq.answer AS a JOIN tq.citation AS c ON c.answer_id = a.id WHERE a.query_id = $1::uuid",
+    ("text",),
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Weighed:
     """A document as a strategy sees it. weight: 0 to 1000; dated: effective_on, or the day it was loaded."""
@@ -67,6 +77,19 @@ def weighed(
     """Documents with their weight as a source, and whether each is in the strategy's scope."""
     statement, values = _weighed(strategy.parsed.get("scope"), strategy.parsed.get("source_rule"))
     return [Weighed(**row) for row in database.fetch(statement, list(documents), values, all_versions)]
+
+
+def recorded(database: Database, query: str) -> list[dict[str, Any]]:
+    """All answers of a question as rows of tq.ask, in order of rank."""
+    return [msgspec.json.decode(row["row"]) for row in database.fetch(RECORDED, query)]
+
+
+def cited(database: Database, query: str) -> dict[str, set[str]]:
+    """answer → the documents it cites."""
+    found: dict[str, set[str]] = {}
+    for row in database.fetch(CITED, query):
+        found.setdefault(row["answer"], set()).add(row["document"])
+    return found
 
 
 def _weighed(scope: Tree | None, rule: Tree | None) -> tuple[Statement, str]:
