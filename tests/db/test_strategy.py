@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -337,3 +338,16 @@ def add_model(db: Connection) -> Callable[[str], None]:
         )
 
     return add
+
+
+def test_two_sessions_that_change_strategies_take_turns(db: Connection, url: str) -> None:
+    """Neither sees what the other has not committed; together they would make a circle."""
+    db.execute("INSERT INTO tq.strategy (name) VALUES ('a'), ('b')")
+    with psycopg.connect(url) as first, psycopg.connect(url) as second, ThreadPoolExecutor(1) as pool:
+        first.execute("UPDATE tq.strategy SET inherits = 'b' WHERE name = 'a'")
+        waiting = pool.submit(second.execute, "UPDATE tq.strategy SET inherits = 'a' WHERE name = 'b'")
+        first.commit()
+        with pytest.raises(psycopg.Error) as caught:
+            waiting.result()
+        assert caught.value.sqlstate == "TQ021"
+    assert value(db, "SELECT inherits FROM tq.strategy WHERE name = 'b'") == "default"

@@ -236,3 +236,92 @@ def test_a_search_path_of_the_caller_changes_nothing(db: Connection, login: As) 
     loader.execute("SET search_path = pg_temp, tq, pg_catalog")
     value(loader, "SELECT tq.load_text('x', 'y')")
     assert value(db, "SELECT count(*) FROM tq.document") == 1
+
+
+def test_strategies_are_configured_by_admins_alone(db: Connection, login: As) -> None:
+    admin, reader, loader = login("admin"), login("reader"), login("loader")
+    admin.execute("INSERT INTO tq.strategy (name, scope) VALUES ('signed', $$'signed' = ANY (tags)$$)")
+    assert value(reader, "SELECT value FROM tq.strategy_effective('signed') WHERE setting = 'top_n'") == "5"
+    assert (
+        value(reader, "SELECT changed_by FROM tq.strategy_version WHERE strategy = 'signed'")
+        == admin.info.user
+    )
+    for connection in (reader, loader, login("worker")):
+        denied(connection, "UPDATE tq.strategy SET top_n = 1")
+        denied(connection, "DELETE FROM tq.strategy")
+    # What a strategy was is changed by nobody.
+    for connection in (admin, reader):
+        denied(connection, "UPDATE tq.strategy_version SET settings = '{}'")
+        denied(connection, "DELETE FROM tq.strategy_version")
+        denied(connection, "SELECT tq_private.keep_strategies()")
+        denied(connection, "SELECT * FROM tq_private.expression_of('scope', 'true')")
+
+
+def test_a_scope_shows_nobody_what_he_may_not_see(db: Connection, login: As) -> None:
+    loader, second, admin = login("loader"), login("second"), login("admin")
+    value(loader, "SELECT tq.load_text('mine', 'The fee is 40 euros.\n')")
+    value(second, "SELECT tq.load_text('theirs', 'The fee is 50 euros.\n')")
+    login("worker").execute("CALL tq.work(30, TRUE)")
+    admin.execute("INSERT INTO tq.strategy (name, scope) VALUES ('all', 'true'), ('his', $$name = 'mine'$$)")
+    ask = "SELECT string_agg(DISTINCT document, ',') FROM tq.ask(NULL, 'What is the fee?', %s)"
+    assert value(second, ask, "all") == "theirs"
+    with pytest.raises(psycopg.Error) as caught:
+        second.execute(ask, ["his"])
+    assert caught.value.sqlstate == "TQ001"
+    assert "1 document " in (caught.value.diag.message_detail or "")
+
+
+def test_an_answer_is_corrected_and_put_in_order_by_its_asker(db: Connection, login: As) -> None:
+    loader, reader, second = login("loader"), login("reader"), login("second")
+    value(loader, "SELECT tq.load_text('policy.md', %s)", TEXT)
+    login("worker").execute("CALL tq.work(30, TRUE)")
+    row = reader.execute(
+        "SELECT query_id, answer_id FROM tq.ask('policy.md', 'What is the fee for a missed visit?')"
+    ).fetchone()
+    assert row is not None
+    query, answer = row
+    value(reader, "SELECT tq.correct(%s, '50 euros', test => TRUE)", answer)
+    assert value(reader, "SELECT detail #>> '{corrections,0,what}' FROM tq.answers(%s)", query) == "50 euros"
+    assert "50 euros" in value(reader, "SELECT tq.answer_text(%s)", query)
+    assert value(reader, "SELECT count(*) FROM tq.rerank(%s, 'audit')", query) > 0
+    for statement in (
+        "SELECT tq.correct(%s, 'wrong')",
+        "SELECT tq.answer_text(%s)",
+        "SELECT * FROM tq.rerank(%s, 'audit')",
+    ):
+        with pytest.raises(psycopg.Error) as caught:
+            second.execute(statement, [answer if "correct" in statement else query])
+        assert caught.value.sqlstate == "TQ021"
+    assert value(second, "SELECT count(*) FROM tq.correction") == 0
+    denied(second, "SELECT * FROM tq.test_query")
+    denied(reader, "INSERT INTO tq.correction (answer_id, what, corrected_by) VALUES (%s, 'x', 'y')", answer)
+    denied(reader, "UPDATE tq.correction SET what = 'x'")
+    denied(reader, "INSERT INTO tq.test_query (question) VALUES ('x')")
+    assert value(login("admin"), "SELECT count(*) FROM tq.test_query") == 1
+    reader.execute("DELETE FROM tq.correction")
+    assert value(db, "SELECT count(*) FROM tq.correction") == 0
+
+
+def test_possible_queries_are_edited_by_the_documents_owner(db: Connection, login: As) -> None:
+    loader, second, reader = login("loader"), login("second"), login("reader")
+    doc = value(
+        loader, "SELECT tq.load_text('mine', 'The fee is 40 euros.\n', questions => '{What is the fee?}')"
+    )
+    other = value(second, "SELECT tq.load_text('theirs', 'The fee is 50 euros.\n')")
+    login("worker").execute("CALL tq.work(30, TRUE)")
+    loader.execute("INSERT INTO tq.possible_query (document_id, question) VALUES (%s, 'Who pays?')", [doc])
+    loader.execute("UPDATE tq.possible_query SET question = 'Who pays it?' WHERE ordinal = 2")
+    assert value(loader, "SELECT array_agg(question ORDER BY ordinal) FROM tq.possible_query") == [
+        "What is the fee?",
+        "Who pays it?",
+    ]
+    insert = "INSERT INTO tq.possible_query (document_id, question) VALUES (%s, 'x')"
+    denied(loader, insert, other)
+    denied(second, insert, doc)
+    denied(reader, insert, doc)
+    denied(reader, "SELECT tq.set_questions('mine', '{a}')")
+    assert second.execute("DELETE FROM tq.possible_query").rowcount == 0
+    db.execute(f"GRANT tq_reader TO {second.info.user}")
+    denied(second, "SELECT tq.set_questions('mine', '{a}')")  # who reads all does not write all
+    assert value(loader, "SELECT tq.set_questions('mine', '{a,b,c}')") == 3
+    assert value(login("admin"), "SELECT tq.set_questions('mine', '{a}')") == 1

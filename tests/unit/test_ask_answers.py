@@ -295,3 +295,46 @@ def test_only_what_bears_on_the_question_is_selected() -> None:
     with pytest.raises(TqError) as error:
         select(database, "*", "Who won the regatta?", lambda model: Driver())
     assert error.value.code == "TQ111"
+
+
+@pytest.mark.parametrize(
+    ("places", "planned", "at_root", "below"),
+    [
+        ("root, plan", True, True, False),
+        ("plan", True, False, False),
+        ("root", False, True, False),
+        ("nodes", False, True, True),
+        ("nodes, plan", True, True, True),
+        ("nowhere", False, False, False),
+    ],
+)
+def test_possible_queries_are_shown_where_the_setting_says(
+    places: str, planned: bool, at_root: bool, below: bool
+) -> None:
+    database = FakeDatabase(
+        document("policy.md", DAY, queries=["How long before?"]), settings={"possible_queries": places}
+    )
+    _, driver = run(database, relating("unclear"), QUESTION)
+    shown = ("How long before?",)
+    assert [tuple(task.possible_queries) == shown for task in driver.of(Plan)] == [planned]
+    reads = driver.of(Read)
+    assert {tuple(task.possible_queries) == shown for task in reads if task.depth == 0} == {at_root}
+    assert {tuple(task.possible_queries) == shown for task in reads if task.depth > 0} == {below}
+
+
+def test_what_is_barely_an_answer_gains_nothing_by_being_said_twice() -> None:
+    weak = "The notice board hangs in the hall, where all may see it and cancel nothing."
+
+    def script(task: Task[Any]) -> dict[str, Any]:
+        reply = relating("unclear", by_line("notice"))(task)
+        if reply.get("choice") == "ANSWER":
+            reply |= {"sure": 0.9, "fit": 0.5} if "board" in reply["what"] else {"sure": 1.2, "fit": 0.55}
+        return reply
+
+    database = FakeDatabase(
+        document("a.md", weak), document("b.md", weak), document("c.md", DAY.replace("24", "36"))
+    )
+    found, _ = run(database, script, QUESTION)
+    assert [row["document"] for row in found["shown"]] == ["c.md", "a.md"]
+    assert found["shown"][1]["detail"]["ranking"]["places"] == 2
+    assert found["shown"][1]["detail"]["ranking"]["agreement"] == 0
