@@ -19,6 +19,19 @@ BROKEN: list[tuple[str, str, bytes, str | None]] = [
         b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(16) + b"\x3e\0\3\0\xfe\xff\t\0\6\0" + bytes(60),
         "TQ010",
     ),
+    # These took minutes.
+    (
+        "captions of tags that never end",
+        "a.vtt",
+        b"WEBVTT\n\n00:01.000 --> 00:02.000\n" + b"<v " * 100_000,
+        None,
+    ),
+    (
+        "cells that span all rows of a long table",
+        "a.html",
+        b"<table>" + b"<tr><td rowspan=65000>x<td>y" * 10_000,
+        None,
+    ),
 ]
 
 

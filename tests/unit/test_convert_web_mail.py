@@ -86,6 +86,14 @@ def test_html_side_headers_and_layout_tables() -> None:
     assert layout.kinds[0] == "heading"
 
 
+def test_html_headers_of_the_same_name_and_very_wide_rows() -> None:
+    result = convert(b"<table><tr><th>Item<th>Price<th>Price<tr><td>a<td>1<td>2</table>", "a.html")
+    assert result.texts == ["Item | Price | Price", "Item: a | Price: 1 | Price: 2"]
+    assert result.rows[1][4]["cells"] == {"Item": "a", "Price": 1, "Price (C)": 2}
+    wide = b"<table><tr>" + b"".join(b"<td>c%d" % n for n in range(3000)) + b"<tr><td>x<td>y</table>"
+    assert convert(wide, "a.html").texts[0].endswith("c2998 | c2999")
+
+
 def test_html_huge_spans_stay_small() -> None:
     rows = "<tr><td colspan=100000 rowspan=65000>x<td rowspan=9>y" * 50
     assert len(page(f"<table><tr><th>a<th>b{rows}</table>").texts) < 200

@@ -19,8 +19,8 @@ from tq_loader.convert.protocol import MALFORMED, ConvertError, Job, Writer, cou
 _STAMP: Final = r"(?:(\d{1,4}):)?(\d{1,2}):(\d{1,2})[.,](\d{1,3})"
 TIMING = re.compile(rf"^\s*{_STAMP}\s*-+>\s*{_STAMP}(?:\s+(.*))?$")
 _WORD_TIME = re.compile(r"<(?:\d{1,4}:)?\d{1,2}:\d{1,2}[.,]\d{1,3}>")
-_VOICE = re.compile(r"<v(?:\.[^\s>]*)?\s+([^>]*)>")
-_TAG = re.compile(r"</?(?:[a-zA-Z][^<>]*)?>|\{\\[^}]*\}")
+_VOICE = re.compile(r"<v(?:\.[^\s<>]*)?\s+([^<>]*)>")
+_TAG = re.compile(r"</?(?:[a-zA-Z][^<>]*)?>|\{\\[^{}]*\}")
 _SAID = re.compile(r"^(?:>>+\s*|-\s*)?([A-ZÀ-ÞА-Я][\w .’'&-]{0,38}?)\s*:\s+(?=\S)")
 _TOUCH: Final = 0.06  # seconds between cues that follow each other at once
 

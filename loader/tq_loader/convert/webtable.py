@@ -8,7 +8,10 @@ from typing import Final
 
 from tq_loader.convert.table import PAIR, PATH, Value, letters, typed
 
-MAX_COLUMNS: Final = 2000
+MAX_COLUMNS: Final = 2000  # that cells are spread over; further ones stand one by one
+MAX_CARRIED: Final = (
+    500_000  # cells of a table that stand in a row for a cell of another; then none spans any more
+)
 
 
 @dataclass(slots=True, frozen=True)
@@ -70,12 +73,13 @@ def _data_row(number: int, row: list[Cell | None], header: list[str]) -> Line:
     cells: dict[str, Value] = {}
     last: Cell | None = None
     side = ""
+    headed = any(header)
     for i, cell in enumerate(row):
         if cell is None or cell is last or not cell.text:
             continue
         last = cell
         name = header[i].rstrip(":")
-        if not any(header):
+        if not headed:
             # Without a header row the first cell says what the row is about.
             if cell.header and not parts:
                 side = cell.text
@@ -90,11 +94,13 @@ def _data_row(number: int, row: list[Cell | None], header: list[str]) -> Line:
 
 
 def _lettered(row: list[Cell | None]) -> dict[str, Value]:
-    return {
-        letters(i): cell.text
-        for i, cell in enumerate(row)
-        if cell is not None and cell.text and cell not in row[:i]
-    }
+    found: dict[str, Value] = {}
+    seen: set[int] = set()
+    for i, cell in enumerate(row):
+        if cell is not None and cell.text and id(cell) not in seen:
+            seen.add(id(cell))
+            found[letters(i)] = cell.text
+    return found
 
 
 def _columns(header: list[str]) -> dict[str, str]:
@@ -117,25 +123,33 @@ def _grid(rows: list[list[Cell]]) -> list[list[Cell | None]]:
     """Cells by row and column; one that spans several stands in each of them."""
     grid: list[list[Cell | None]] = []
     waiting: dict[int, tuple[Cell, int]] = {}  # column to (cell, rows that it still covers)
+    carried = 0
     for row in rows:
         line: list[Cell | None] = []
-        queue = list(row)
-        while (queue or any(c >= len(line) for c in waiting)) and len(line) < MAX_COLUMNS:
+        left = iter(row)
+        cell = next(left, None)
+        last = max(waiting, default=-1)
+        while len(line) < MAX_COLUMNS and (cell is not None or len(line) <= last):
             at = len(line)
             if at in waiting:
-                cell, left = waiting[at]
-                line.append(cell)
-                if left > 1:
-                    waiting[at] = (cell, left - 1)
+                above, times = waiting[at]
+                line.append(above)
+                carried += 1
+                if times > 1:
+                    waiting[at] = (above, times - 1)
                 else:
                     del waiting[at]
-            elif queue:
-                cell = queue.pop(0)
+            elif cell is not None:
                 for i in range(min(cell.columns, MAX_COLUMNS - at)):
-                    if cell.rows > 1:
+                    if cell.rows > 1 and carried <= MAX_CARRIED:
                         waiting[at + i] = (cell, cell.rows - 1)
                     line.append(cell)
+                cell = next(left, None)
             else:
                 line.append(None)
+        if cell is not None:
+            line += [cell, *left]
+        if carried > MAX_CARRIED:
+            waiting.clear()
         grid.append(line)
     return grid
