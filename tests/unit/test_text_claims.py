@@ -35,7 +35,7 @@ def test_what_only_looks_like_one_is_none(pair: Pair) -> None:
     assert both_ways(pair) != "contradicts"
 
 
-def test_of_pairs_that_nothing_was_written_for_few_are_missed() -> None:
+def test_of_further_pairs_few_are_missed() -> None:
     """Rules find no more than most of them; a language model reads them."""
     found = sum(both_ways(pair) == "contradicts" for pair in FURTHER_CONTRADICTING)
     wrong = sum(both_ways(pair) == "contradicts" for pair in FURTHER_NEAR)
