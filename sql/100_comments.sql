@@ -55,6 +55,7 @@ COMMENT ON TABLE tq.bullet IS 'Summaries: each bullet one fact, with the lines i
 COMMENT ON COLUMN tq.bullet.fallback IS 'A verbatim line in place of a bullet that did not pass its check.';
 
 COMMENT ON TABLE tq.setting IS 'Every number and switch that is not a model''s or a strategy''s.';
+COMMENT ON COLUMN tq.setting.default_value IS 'What it ships with.';
 COMMENT ON TABLE tq.model IS 'Models: driver, limits, prices. All sizes derive from here.';
 COMMENT ON COLUMN tq.model.input_tokens IS 'What one call may read.';
 COMMENT ON COLUMN tq.model.output_tokens IS 'What one call may write.';

@@ -154,6 +154,51 @@ LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, tq, pg_temp AS $
 $$;
 COMMENT ON FUNCTION tq_private.strategy_values IS 'Each setting of a strategy as it is now: its own, or the nearest that it inherits.';
 
+CREATE OR REPLACE FUNCTION tq_private.check_fits(name text, chosen jsonb) RETURNS void
+LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, tq, pg_temp AS $$
+DECLARE
+    reader tq.model;
+    room int;
+BEGIN
+    SELECT m.* INTO reader FROM tq.model AS m WHERE m.name = coalesce(chosen ->> 'model_read', chosen ->> 'model', (
+        SELECT coalesce(max(nullif(s.value #>> '{}', '')) FILTER (WHERE s.name = 'model_read'),
+                        max(s.value #>> '{}') FILTER (WHERE s.name = 'model'))
+        FROM tq.setting AS s WHERE s.name IN ('model', 'model_read')));
+    -- A quarter of a prompt is for rules, possible queries and shots; the node prompt's own words take some of it.
+    room := floor(reader.input_tokens * reader.chars_per_token * 0.25) - 1100;
+    IF length(chosen ->> 'reasoning_rules') > room THEN
+        RAISE EXCEPTION USING ERRCODE = 'TQ021', MESSAGE = 'invalid value for tq.strategy.reasoning_rules',
+            DETAIL = format('%s has %s characters of them; %s fit the share of a prompt that the model %s leaves for rules.',
+                            tq_private.shown(check_fits.name), length(chosen ->> 'reasoning_rules'), room, reader.name),
+            HINT = 'Shorten it, or name a model with a larger input.';
+    END IF;
+    -- A call is admitted where its worst case fits: not one would be.
+    IF (chosen ->> 'max_tokens')::bigint BETWEEN 1 AND reader.output_tokens THEN
+        RAISE EXCEPTION USING ERRCODE = 'TQ021', MESSAGE = 'invalid value for tq.strategy.max_tokens',
+            DETAIL = format('%s allows %s tokens a question; one reply of the model %s may take %s.',
+                            tq_private.shown(check_fits.name), chosen ->> 'max_tokens', reader.name, reader.output_tokens),
+            HINT = 'Allow more, or name a model with shorter replies.';
+    END IF;
+END $$;
+COMMENT ON FUNCTION tq_private.check_fits IS 'TQ021 where a strategy''s settings do not fit the model that reads.';
+
+CREATE OR REPLACE FUNCTION tq_private.check_strategy(name text) RETURNS void
+LANGUAGE plpgsql STABLE PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, tq, pg_temp AS $$
+DECLARE
+    chosen jsonb;
+    setting text;
+BEGIN
+    SELECT jsonb_object_agg(v.setting, v.value) INTO chosen FROM tq_private.strategy_values(check_strategy.name) AS v;
+    PERFORM tq_private.check_fits(check_strategy.name, chosen);
+    FOREACH setting IN ARRAY ARRAY['scope', 'source_rule'] LOOP
+        IF chosen ->> setting IS NOT NULL THEN
+            PERFORM tq_private.raise_problem((tq_private.expression_of(setting, chosen ->> setting)).problem);
+        END IF;
+    END LOOP;
+END $$;
+COMMENT ON FUNCTION tq_private.check_strategy IS
+'A strategy as it is now against the models and the program as they are now, which may have changed since it was written.';
+
 CREATE OR REPLACE FUNCTION tq_private.keep_strategies(checked boolean DEFAULT TRUE) RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, tq, pg_temp AS $$
 DECLARE
@@ -165,8 +210,6 @@ DECLARE
     parsed jsonb;
     walked record;
     setting text;
-    reader tq.model;
-    room int;
 BEGIN
     -- Two sessions that change strategies take turns, so that what each checks stays true.
     PERFORM pg_advisory_xact_lock(hashtextextended('tq.strategy', 0));
@@ -206,17 +249,8 @@ BEGIN
                 DETAIL = format('All weights of %s are 0.', tq_private.shown(one.name)),
                 HINT = 'At least one of weight_evidence, weight_agreement, weight_source and weight_fit has to be more.';
         END IF;
-        -- A quarter of a prompt is for rules, possible queries and shots; the node prompt's own words take some of it.
-        SELECT m.* INTO reader FROM tq.model AS m WHERE m.name = coalesce(chosen ->> 'model_read', chosen ->> 'model', (
-            SELECT coalesce(max(nullif(s.value #>> '{}', '')) FILTER (WHERE s.name = 'model_read'),
-                            max(s.value #>> '{}') FILTER (WHERE s.name = 'model'))
-            FROM tq.setting AS s WHERE s.name IN ('model', 'model_read')));
-        room := floor(reader.input_tokens * reader.chars_per_token * 0.25) - 1100;
-        IF checked AND length(chosen ->> 'reasoning_rules') > room THEN
-            RAISE EXCEPTION USING ERRCODE = 'TQ021', MESSAGE = 'invalid value for tq.strategy.reasoning_rules',
-                DETAIL = format('%s has %s characters of them; %s fit the share of a prompt that the model %s leaves for rules.',
-                                tq_private.shown(one.name), length(chosen ->> 'reasoning_rules'), room, reader.name),
-                HINT = 'Shorten it, or name a model with a larger input.';
+        IF checked THEN
+            PERFORM tq_private.check_fits(one.name, chosen);
         END IF;
         parsed := '{}';
         FOREACH setting IN ARRAY ARRAY['scope', 'source_rule'] LOOP

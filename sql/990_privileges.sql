@@ -136,7 +136,7 @@ BEGIN
              'asker shown document_progress waits_for how_far like_pattern match_documents near_names raise_not_found raise_not_ready
               resolve_documents resolve_document summary invalid_argument check_named may_change
               ask_walk ask_record answered select_walk follow_walk known_thread picks_of_answers picks_of_citations keep_picks
-              queue_question stop_query raise_problem known_query line_range
+              queue_question stop_query check_strategy raise_problem known_query line_range
               take_places pause_model recall_reply replies_of replay_walk fit_of estimate_of read_citation
               stored_document source_of source_url_of page_image_of table_place table_markdown strategy_values number_of date_of boolean_of'),
             ('tq_private', 'tq_loader', 'store_document change_documents'),

@@ -32,6 +32,7 @@ COMMANDS = {
     "show": "tq_loader.commands.show:command",
     "status": "tq_loader.commands.status:command",
     "blobs": "tq_loader.commands.blobs:group",
+    "config": "tq_loader.commands.config:group",
     "model": "tq_loader.commands.model:group",
     "worker": "tq_loader.commands.worker:command",
     "demo": "tq_loader.commands.demo:command",

@@ -59,3 +59,19 @@ UPDATE tq.query AS q SET
 FROM tq.answer AS a CROSS JOIN LATERAL (SELECT a.detail -> 'error' AS error) AS e
 WHERE a.query_id = q.id AND a.certainty = 'failed' AND e.error ->> 'message' IS NOT NULL;
 CREATE INDEX query_open_idx ON tq.query (asked_at) WHERE status IN ('waiting', 'asking');
+
+-- ---------------------------------------------------------------- what settings ship with
+
+-- Those of earlier releases may have been changed; what this upgrade has added gets its own value (sql/245_setting.sql).
+ALTER TABLE tq.setting ADD COLUMN default_value jsonb;
+UPDATE tq.setting AS s SET default_value = v.value::jsonb
+FROM (VALUES
+    ('model', '"extractive"'), ('scent', 'true'), ('max_attempts', '5'), ('visibility_seconds', '60'),
+    ('convert_memory_mb', '1024'), ('convert_seconds', '120'), ('document_max_bytes', '1000000000'), ('model_mark', '""'),
+    ('model_summarise', '""'), ('model_plan', '""'), ('model_read', '""'), ('model_compare', '""'),
+    ('reuse_replies', 'true'), ('reply_days', '30'), ('load_query_seconds', '60'), ('load_query_rows', '100000'),
+    ('attachment_files', '100'), ('attachment_max_bytes', '50000000'), ('attachment_depth', '3'),
+    ('blob_store', '"database"'), ('convert_page_seconds', '10'), ('document_calls', '-1'), ('document_tokens', '-1'),
+    ('document_cost', '-1')
+) AS v (name, value)
+WHERE s.name = v.name;

@@ -148,6 +148,7 @@ def test_every_column_of_a_view_and_table_can_be_told(db: Connection) -> None:
 # Called by definer functions or triggers alone, which run as tq_owner.
 INTERNAL = {
     "check_bullets",
+    "check_fits",
     "check_load",
     "check_touched",
     "check_values",

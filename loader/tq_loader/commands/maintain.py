@@ -41,19 +41,14 @@ def migrate(url: str | None, instance: str | None, as_json: bool) -> None:
 @options.as_json
 def doctor(url: str | None, instance: str | None, as_json: bool) -> None:
     """Check what people get wrong, and say how to mend it. Exit code 1 if something fails."""
+    from tq_loader.commands import render
     from tq_loader.doctor import examine
 
     findings = examine(url, instance)
     if as_json:
         click.echo(json.dumps([dataclasses.asdict(finding) for finding in findings], indent=2))
     else:
-        width = max(len(finding.check) for finding in findings)
-        for finding in findings:
-            colour = {"ok": "green", "warn": "yellow", "fail": "red"}[finding.result]
-            head = click.style(f"{finding.result:<5}", fg=colour)
-            click.echo(f"{head} {finding.check:<{width}}  {finding.seen}")
-            if finding.mend:
-                click.echo(f"{'':5} {'':{width}}  → {finding.mend}")
+        render.findings(findings)
     if any(finding.result == "fail" for finding in findings):
         sys.exit(1)
 

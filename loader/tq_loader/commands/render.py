@@ -8,12 +8,15 @@ import sys
 import textwrap
 from collections.abc import Iterable
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 import click
 
 from tq_loader.commands import visible
+
+if TYPE_CHECKING:
+    from tq_loader.doctor import Finding
 
 Row = dict[str, Any]
 
@@ -160,6 +163,24 @@ def table(header: tuple[str, ...], rows: list[tuple[Any, ...]]) -> None:
     for n, row in enumerate([header, *cells]):
         line = "  ".join(cell.ljust(size) for cell, size in zip(row, widths, strict=True)).rstrip()
         click.echo(click.style(line, dim=True) if n == 0 else line)
+
+
+def findings(found: Iterable[Finding]) -> None:
+    """What was looked at and seen, a line each, and how to mend what is wrong."""
+    found = list(found)
+    size = max((len(finding.check) for finding in found), default=0)
+    for finding in found:
+        colour = {"ok": "green", "warn": "yellow", "fail": "red"}[finding.result]
+        head = click.style(f"{finding.result:<5}", fg=colour)
+        click.echo(f"{head} {visible.line(finding.check):<{size}}  {visible.line(finding.seen)}")
+        if finding.mend:
+            click.echo(f"{'':5} {'':{size}}  → {visible.line(finding.mend)}")
+
+
+def short(value: Any, limit: int = 60) -> str:
+    """A value in a cell of a table: as JSON says it, cut where it is long."""
+    text = "" if value is None else value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
 def as_json(value: Any) -> None:
