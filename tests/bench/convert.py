@@ -17,6 +17,9 @@ from typing import Any
 
 import pymupdf as untyped
 
+from tq.ingest import child
+from tq_loader.convert import ocr
+
 pymupdf: Any = untyped
 
 LIMITS = ["--memory-mb=1024", "--cpu-seconds=600"]
@@ -103,6 +106,51 @@ def table_pdf(pages: int) -> bytes:
     return bytes(doc.tobytes(deflate=True))
 
 
+def scanned_pdf(pages: int) -> bytes:
+    """Pages that are small pictures of three lines each."""
+    document: Any = pymupdf.open()
+    for number in range(pages):
+        drawn: Any = pymupdf.open()
+        page = drawn.new_page(width=300, height=100)
+        for line in range(3):
+            page.insert_text((15, 25 + 25 * line), f"page {number} line {line}: {WORDS[:32]}", fontsize=10)
+        document.new_page(width=300, height=100).insert_image(
+            pymupdf.Rect(0, 0, 300, 100),
+            stream=page.get_pixmap(dpi=120, colorspace=pymupdf.csGRAY).tobytes("png"),
+        )
+    return bytes(document.tobytes())
+
+
+def scan(pages: int, seconds: int = 30, page_seconds: int = 10) -> None:
+    """A long scan, as the worker reads it: with time for its start, and more for each page that was read."""
+    data = scanned_pdf(pages)
+    lines, told, peak = 0, 0, 0.0
+
+    def pulse() -> None:
+        nonlocal peak
+        process = conversion._process
+        if process is not None:
+            peak = max(peak, high_water_mb(process.pid))
+
+    command = [*converter("scan.pdf")[:-1], f"--cpu-seconds={seconds}", f"--page-seconds={page_seconds}"]
+    conversion = child.Conversion(
+        command, child.Limits(1024, seconds, page_seconds), lambda at, size: data[at : at + size], pulse
+    )
+    started = time.perf_counter()
+    with conversion:
+        for message in conversion.messages():
+            if isinstance(message, child.LinesMessage):
+                lines += len(message.rows)
+            elif isinstance(message, child.PagesMessage):
+                told += 1
+    spent = time.perf_counter() - started
+    say(
+        f"  scan of {pages} pages   {spent:.0f} s, {spent / pages:.2f} s a page; {seconds} s were given, and {page_seconds} s "
+        f"more a page read; {lines} of {3 * pages} lines, progress told {told} times, peak {peak:.0f} MB "
+        f"(below 300: {verdict(peak < 300)})"
+    )
+
+
 def spreadsheet(rows: int) -> bytes:
     import io
 
@@ -150,6 +198,10 @@ def convert() -> None:
         )
     seconds, _, memory = run(converter("a.pdf"), plain_pdf(1000))
     say(f"  PDF of 1,000 pages  {seconds:.1f} s, peak {memory:.0f} MB (below 600: {verdict(memory < 600)})")
+    if ocr.missing() is None:
+        scan(200)
+    else:
+        say(f"  scans left out: {ocr.missing()}")
     seconds, _, memory = run(converter("a.xlsx"), spreadsheet(100_000))
     say(f"  100,000 sheet rows  {seconds:.1f} s (below 20: {verdict(seconds < 20)}), peak {memory:.0f} MB")
     for name, data in (

@@ -286,3 +286,73 @@ def test_child_reads_a_long_pdf_within_its_limits() -> None:
     assert result is not None
     assert result.end == 150 * 50
     assert result.rows[-1][1] == 150
+
+
+def test_a_wide_figure_parts_the_columns_above_it_from_those_below() -> None:
+    pixels = pymupdf.Pixmap(pymupdf.csRGB, pymupdf.IRect(0, 0, 40, 10), False)
+    pixels.clear_with(120)
+    for figure in ("frame", "picture"):
+
+        def draw(page: Any, number: int, figure: str = figure) -> None:
+            for c in range(2):
+                column(page, 50 + c * 250, 60, "ab"[c], 14, 6)
+                column(page, 50 + c * 250, 420, "cd"[c], 14 - 5 * c, 6)
+            if figure == "frame":
+                page.draw_rect((50, 260, 545, 380))
+            else:
+                page.insert_image(pymupdf.Rect(50, 260, 545, 380), pixmap=pixels, keep_proportion=False)
+            page.insert_text((52, 395), "Figure 1: the desk", fontsize=9)
+
+        expected = [f"{c}{i}" for c in "ab" for i in range(14)] + ["Figure"]
+        expected += [f"c{i}" for i in range(14)] + [f"d{i}" for i in range(9)]
+        assert tags(convert(pdf(draw), "a.pdf")) == expected
+
+
+def test_the_outline_names_headings_that_do_not_look_like_any() -> None:
+    def draw(page: Any, number: int) -> None:
+        page.insert_text((72, 60), f"{number + 1} Part number {'ABC'[number]}", fontsize=10)
+        column(page, 72, 80, f"x{number}", 8)
+        page.insert_text((72, 230), "A section whose title", fontsize=10)
+        page.insert_text((72, 243), f"goes over two lines {'ABC'[number]}", fontsize=10)
+        column(page, 72, 260, f"y{number}", 8)
+
+    with pymupdf.open() as document:
+        for number in range(3):
+            draw(document.new_page(width=595, height=842), number)
+        document.set_toc(
+            [
+                entry
+                for n, name in enumerate("ABC", start=1)
+                for entry in (
+                    [1, f"Part number {name}", n],
+                    [2, f"A section whose title goes over two lines {name}", n],
+                    [2, "A title that is not there", n],
+                )
+            ]
+        )
+        result = convert(document.tobytes(), "a.pdf")
+    headings = [(row[0], row[1], row[3]) for row in result.rows if row[2] == "heading"]
+    assert headings == [
+        entry
+        for n, name in enumerate("ABC", start=1)
+        for entry in (
+            (f"{n} Part number {name}", n, 1),
+            ("A section whose title", n, 2),
+            (f"goes over two lines {name}", n, 2),
+        )
+    ]
+
+
+def test_a_heading_that_looks_like_those_of_the_outline_has_their_level() -> None:
+    def draw(page: Any, number: int) -> None:
+        for n, title in enumerate(("Arrivals", "Departures", "Lost property")):
+            page.insert_text((72, 60 + 200 * n), title, fontsize=14)
+            column(page, 72, 90 + 200 * n, f"x{n}", 8)
+
+    with pymupdf.open() as document:
+        draw(document.new_page(width=595, height=842), 0)
+        document.set_toc([[1, "The handbook", 1], [2, "Arrivals", 1], [2, "Departures", 1]])
+        result = convert(document.tobytes(), "a.pdf")
+    assert [(row[0], row[3]) for row in result.rows if row[2] == "heading"] == [
+        ("Arrivals", 2), ("Departures", 2), ("Lost property", 2)
+    ]  # fmt: skip

@@ -8,10 +8,11 @@ import csv
 import os
 import re
 from collections import Counter
+from functools import cache
 from pathlib import Path
 
 import pytest
-from convert_help import convert
+from convert_help import Result, convert
 
 from tq_loader.convert import ocr
 
@@ -57,6 +58,11 @@ def cases() -> list[dict[str, str]]:
         return list(csv.DictReader(lines))
 
 
+@cache
+def read(name: str) -> Result:
+    return convert((FOLDER / name).read_bytes(), name)
+
+
 def folded(texts: list[str]) -> str:
     return " ".join(" ".join(texts).split())
 
@@ -64,7 +70,7 @@ def folded(texts: list[str]) -> str:
 @pytest.mark.parametrize("case", cases(), ids=lambda case: case["file"])
 def test_file(case: dict[str, str]) -> None:
     name = case["file"]
-    result = convert((FOLDER / name).read_bytes(), name)
+    result = read(name)
     no_pictures = name in PICTURES and ocr.missing() is not None
     if no_pictures or name in REFUSED:
         assert result.error is not None, "read, though it is listed as not readable"
@@ -97,9 +103,8 @@ def test_no_digit_is_lost(name: str) -> None:
     """Digits of a plain extraction of each page, against the digits of its lines."""
     import pymupdf
 
-    data = (FOLDER / name).read_bytes()
-    result = convert(data, name)
-    with pymupdf.open(stream=data, filetype="pdf") as document:
+    result = read(name)
+    with pymupdf.open(FOLDER / name) as document:
         for number, page in enumerate(document, start=1):
             plain = Counter(c for c in page.get_text() if c.isdigit())
             rows = [row for row in result.rows if row[1] == number]

@@ -99,6 +99,12 @@ def union(boxes: Sequence[Box]) -> Box:
     )
 
 
+def centred_in(box: Box, outer: Box) -> bool:
+    """Whether the middle of a box lies in another."""
+    x, y = (box[0] + box[2]) / 2, (box[1] + box[3]) / 2
+    return outer[0] <= x <= outer[2] and outer[1] <= y <= outer[3]
+
+
 def reading_order(fragments: list[Fragment], hints: list[float] | None = None) -> list[Row]:
     """Rows in the order in which a person reads them.
 

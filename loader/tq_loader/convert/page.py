@@ -10,13 +10,12 @@ from typing import Final
 
 from tq_loader.convert import ocr
 from tq_loader.convert.align import aligned
-from tq_loader.convert.grid import Drawn, Rule, Table, ruled, rules
-from tq_loader.convert.layout import CELL_SEPARATOR, Box, Fragment, Row, reading_order, union
+from tq_loader.convert.grid import MAX_DRAWN, THIN, Drawn, Table, ruled, rules
+from tq_loader.convert.layout import CELL_SEPARATOR, Box, Fragment, Row, centred_in, reading_order, union
 
 _DIGITS = re.compile(r"\d+")
 _ROMAN = re.compile(r"^[ivxlc]+$", re.I)
-RULED: Final = ("auto", "lines", "lines_strict")  # strategies that look at lines
-ALIGNED: Final = ("auto", "text")  # that look at how the text stands
+MAX_BARS: Final = 60
 _BLOCK: Final = "#" * 60  # a table among the text counts as a long line
 
 
@@ -42,6 +41,9 @@ class Page:
     confidence: dict[int, float] = field(
         default_factory=dict
     )  # of rows that were read from a picture, 0 to 100
+    outline: list[tuple[str, int]] = field(
+        default_factory=list
+    )  # folded titles that the file's outline has here
     keys: dict[int, tuple[str, float]] = field(default_factory=dict)  # rows in the margins: (pattern, height)
 
     def add(self, row: Row, texts: list[str]) -> int | None:
@@ -108,29 +110,48 @@ def words_of(
     return words
 
 
+@dataclass(slots=True)
+class Surroundings:
+    """What is around text of one direction: what is drawn there, pictures, where its words are; and the strategy."""
+
+    drawn: list[Drawn]
+    pictures: list[Box]
+    words: Callable[[Fragment], list[Fragment]]
+    strategy: str
+
+    @property
+    def ruled(self) -> bool:
+        return bool(self.drawn) and self.strategy in ("auto", "lines", "lines_strict")
+
+    @property
+    def aligned(self) -> bool:
+        return self.strategy in ("auto", "text")
+
+
+Item = Table | tuple[Row, str | None]  # a row with the number that is printed in the margin beside it
+
+
 def arrange(
     page: Page,
     fragments: list[Fragment],
-    drawn: list[Drawn],
-    strategy: str,
-    words: Callable[[Fragment], list[Fragment]],
+    around: Surroundings,
     hints: list[float] | None = None,
     numbered: Callable[[list[Row]], dict[int, str]] | None = None,
 ) -> None:
     """Add fragments of one direction to a page: tables as tables, the rest in reading order around them.
 
-    ``drawn``: what is drawn there; ``hints`` as in :func:`reading_order`; ``numbered`` finds line numbers printed in
-    the margin.
+    ``hints`` as in :func:`reading_order`; ``numbered`` finds line numbers printed in the margin.
     """
-    strict = strategy != "lines"
-    tables, rest = ruled(fragments, drawn, strict, words) if strategy in RULED and drawn else ([], fragments)
-    across = rules(drawn, strict=False)[0] if drawn and strategy in ALIGNED else []
-    items = _ordered(rest, tables, across, strategy, words, hints, numbered)
-    if strategy == "auto" and drawn and not any(isinstance(item, Table) for item in items):
+    tables: list[Table] = []
+    rest = fragments
+    if around.ruled:
+        tables, rest = ruled(fragments, around.drawn, around.strategy != "lines", around.words)
+    items = _ordered(rest, tables, around, hints, numbered)
+    if around.ruled and around.aligned and not any(isinstance(item, Table) for item in items):
         # Nothing framed and nothing aligned: coloured cells may be all that makes the table.
-        tables, rest = ruled(fragments, drawn, False, words)
+        tables, rest = ruled(fragments, around.drawn, False, around.words)
         if tables:
-            items = _ordered(rest, tables, across, strategy, words, hints, numbered)
+            items = _ordered(rest, tables, around, hints, numbered)
     for item in items:
         if isinstance(item, Table):
             page.add_table(item)
@@ -145,32 +166,31 @@ def arrange(
                 page.printed[at] = printed
 
 
-Item = Table | tuple[Row, str | None]  # a row with the number that is printed in the margin beside it
-
-
 def _ordered(
     fragments: list[Fragment],
     tables: list[Table],
-    across: list[Rule],
-    strategy: str,
-    words: Callable[[Fragment], list[Fragment]],
+    around: Surroundings,
     hints: list[float] | None,
     numbered: Callable[[list[Row]], dict[int, str]] | None,
 ) -> list[Item]:
-    # A table takes its place among the text as one block.
+    # A table takes its place among the text as one block; what parts bands of columns does so, and goes again.
     blocks = [Fragment(_BLOCK, t.box, t.box, median(f.size for f in t.fragments), block=True) for t in tables]
     homes = {id(block): table for block, table in zip(blocks, tables, strict=True)}
-    rows = reading_order(fragments + blocks, hints)
+    bars = [Fragment(_BLOCK, box, box, fragments[0].size, block=True) for box in _bars(fragments, around)]
+    rows = reading_order([*fragments, *blocks, *bars], hints)
+    rows = [row for row in rows if not row.block or id(row.parts[0]) in homes]
     printed = numbered(rows) if numbered is not None else {}
     for at in printed:
         rows[at].parts = rows[at].parts[1:]
+    looks = around.aligned and not printed
+    across = rules(around.drawn, strict=False)[0] if looks and around.drawn else []
     items: list[Item] = []
     at = 0
     while at < len(rows):
         past = at
         while past < len(rows) and not rows[past].block:
             past += 1
-        found = aligned(rows[at:past], across, words) if strategy in ALIGNED and not printed else []
+        found = aligned(rows[at:past], across, around.words) if looks else []
         begin = at
         for first, after, table in found:
             items += [(rows[i], printed.get(i)) for i in range(begin, at + first)]
@@ -183,10 +203,27 @@ def _ordered(
     return items
 
 
+def _bars(fragments: list[Fragment], around: Surroundings) -> list[Box]:
+    """Pictures, empty frames and lines over half the page's text: columns end above them and begin anew below."""
+    if not fragments or not (around.drawn or around.pictures) or len(around.drawn) > MAX_DRAWN:
+        return []
+    left, right = min(f.box[0] for f in fragments), max(f.box[2] for f in fragments)
+    found: list[Box] = []
+    for box in [*around.pictures, *(each.box for each in around.drawn)]:
+        if min(box[2], right) - max(box[0], left) <= 0.6 * (right - left):
+            continue
+        thin = box[3] - box[1] <= THIN
+        if thin or not any(centred_in(f.box, box) for f in fragments):
+            found.append(box)
+            if len(found) >= MAX_BARS:
+                break
+    return found
+
+
 def picture_page(number: int, height: float, reading: ocr.Reading, strategy: str) -> Page:
     """A page as it was read from a picture, each row with its confidence."""
     page = Page(number, height)
-    arrange(page, reading.fragments, reading.drawn, strategy, words_of)
+    arrange(page, reading.fragments, Surroundings(reading.drawn, [], words_of, strategy))
     page.notes = [*weigh(page, reading.sure), *reading.notes]
     return page
 
@@ -194,7 +231,7 @@ def picture_page(number: int, height: float, reading: ocr.Reading, strategy: str
 def weigh(page: Page, sure: dict[int, float]) -> list[tuple[str, str]]:
     """Give the rows that were read from a picture their confidence; ``sure`` is that of each word. Returns the notes."""
     low = uncertain = 0
-    for i, row in enumerate(page.rows):
+    for i, row in enumerate(page.rows if sure else ()):
         words = [word for part in row.parts for word in words_of(part) if id(word) in sure]
         letters = sum(len(word.text) - 1 for word in words)
         if not letters:
@@ -219,6 +256,11 @@ def mark_margins(page: Page) -> None:
         box = page.rows[i].box
         if box[3] < 0.14 * page.height or box[1] > 0.86 * page.height:
             page.keys[i] = (pattern(page.texts[i]), box[1])
+
+
+def folded(text: str) -> str:
+    """The letters and digits of a title, for comparing."""
+    return "".join(c for c in text.casefold() if c.isalnum())
 
 
 def pattern(text: str) -> str:

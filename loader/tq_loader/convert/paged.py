@@ -5,18 +5,20 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from tq_loader.convert.grid import Table
 from tq_loader.convert.layout import Row
-from tq_loader.convert.page import Page
+from tq_loader.convert.page import Page, folded
 from tq_loader.convert.protocol import Writer
 from tq_loader.convert.table import Cell, Cells, TableWriter, typed
 
 SAMPLE_PAGES: Final = 24  # looked at first, for the body's font size
 AHEAD: Final = 4  # pages known before and after the one written, to see what repeats
 MAX_HEADING_ROWS: Final = 4
+MAX_TITLE_ROWS: Final = 3  # of a title in the outline
+MAX_NUMBER: Final = 8  # characters of the number before one
 
 _TWO_LETTERS = re.compile(r"[^\W\d_].*?[^\W\d_]")
 _PAGE_NUMBER = re.compile(r"^[-–—\s]*(page\s+)?#(\s*(/|of|von|de|sur)\s*#)?[-–—\s.]*$", re.I)
@@ -58,6 +60,9 @@ class Styles:
     body: float
     larger: tuple[float, ...]
     body_bold: bool
+    outlined: dict[tuple[float, bool], int] = field(
+        default_factory=dict
+    )  # levels of (size, bold) by the outline
 
     @classmethod
     def of(cls, pages: list[Page]) -> Styles:
@@ -79,7 +84,12 @@ class Styles:
         for size in sorted((s for s in sizes if s > body * 1.12), reverse=True):
             if not larger or size < larger[-1] * 0.93:
                 larger.append(size)
-        return cls(body, tuple(larger), bold > 0.4 * total)
+        votes: dict[tuple[float, bool], Counter[int]] = {}
+        for page in pages:
+            for i, level in outlined(page).items():
+                votes.setdefault((page.rows[i].size, page.rows[i].bold), Counter())[level] += 1
+        levels = {style: count.most_common(1)[0][0] for style, count in votes.items()}
+        return cls(body, tuple(larger), bold > 0.4 * total, levels)
 
     def level(self, row: Row, text: str, cells: int) -> int | None:
         """The heading level of a row, 1 to 6, or None for what is no heading."""
@@ -89,6 +99,8 @@ class Styles:
         if cells > 2 or len(text) > 160 or not _TWO_LETTERS.search(text):
             return None
         ends = text.rstrip().endswith((",", ";", "."))
+        if not ends and (size, row.bold) in self.outlined:
+            return self.outlined[size, row.bold]
         if size > self.body * 1.12 and not (ends and size < self.body * 1.3 and not row.bold):
             return min(6, 1 + sum(size < larger * 0.93 for larger in self.larger))
         if row.bold and size >= self.body * 0.9 and len(text) <= 100:
@@ -124,12 +136,38 @@ def write_pages(pages: PageReader, out: Writer) -> list[str]:
     return notes
 
 
+def outlined(page: Page) -> dict[int, int]:
+    """Row number to level, for rows that are a title of the file's own outline; one may go over several rows."""
+    found: dict[int, int] = {}
+    texts = [folded(text) for text in page.texts] if page.outline else []
+    for title, level in page.outline:
+        for first in range(len(texts)):
+            rows = _rows_of_title(texts, first, title)
+            if rows and not any(i in found or i in page.tables for i in rows):
+                found |= dict.fromkeys(rows, level)
+                break
+    return found
+
+
+def _rows_of_title(texts: list[str], first: int, title: str) -> range | None:
+    """The rows from ``first`` on that together are a title. The outline often leaves out the number before it."""
+    together = ""
+    for i in range(first, min(first + MAX_TITLE_ROWS, len(texts))):
+        together += texts[i]
+        if len(together) > len(title) + MAX_NUMBER:
+            return None
+        if together.endswith(title) and (together == title or together[: -len(title)].isdecimal()):
+            return range(first, i + 1)
+    return None
+
+
 def heading_levels(page: Page, styles: Styles) -> list[int | None]:
     """The level of each row; a long run of one level is a paragraph in larger type, and no heading."""
+    known = outlined(page)
     levels = [
         None
         if i in page.side or i in page.inset or i in page.tables
-        else styles.level(row, page.texts[i], page.cells[i])
+        else known.get(i) or styles.level(row, page.texts[i], page.cells[i])
         for i, row in enumerate(page.rows)
     ]
     start = 0

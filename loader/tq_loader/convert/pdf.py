@@ -19,8 +19,17 @@ import pymupdf as untyped
 from tq_loader.convert import ocr
 from tq_loader.convert.detect import Found
 from tq_loader.convert.grid import Drawn
-from tq_loader.convert.layout import Box, Fragment, Row, union
-from tq_loader.convert.page import Page, arrange, mark_margins, picture_page, weigh, words_of
+from tq_loader.convert.layout import Box, Fragment, Row, centred_in, union
+from tq_loader.convert.page import (
+    Page,
+    Surroundings,
+    arrange,
+    folded,
+    mark_margins,
+    picture_page,
+    weigh,
+    words_of,
+)
 from tq_loader.convert.paged import PageReader, write_pages
 from tq_loader.convert.protocol import (
     MALFORMED,
@@ -39,6 +48,7 @@ pymupdf: Any = untyped
 
 MAX_PAGES: Final = 100_000
 MAX_EMBEDDED: Final = 100_000_000  # bytes of an embedded file, unpacked
+MAX_OUTLINE: Final = 20_000  # entries
 MAX_DRAWING: Final = 4_000_000  # bytes of a page's content, compressed
 ODD_LETTERS: Final = 5  # of a page: fewer that differ from its plain text are no loss
 ODD_SHARE: Final = 0.01
@@ -75,7 +85,14 @@ def convert(data: bytes | bytearray, job: Job, found: Found, out: Writer) -> Non
         ocr.patience.page_seconds, ocr.patience.tell = job.page_seconds, out.pictured
         say_attachments(doc, job, out)
         hints: list[float] = []
-        pages = PageReader(page_count(doc), lambda index: page_of(doc, index, hints, job.tables), out.pages)
+        titles = outline_of(doc)
+
+        def read(index: int) -> Page:
+            page = page_of(doc, index, hints, job.tables)
+            page.outline = titles.get(index + 1, [])
+            return page
+
+        pages = PageReader(page_count(doc), read, out.pages)
         notes = write_pages(pages, out)
         if not out.lines:
             raise no_text(pages.count, notes)
@@ -202,6 +219,20 @@ def say_attachments(doc: Any, job: Job, out: Writer) -> None:
         )
 
 
+def outline_of(doc: Any) -> dict[int, list[tuple[str, int]]]:
+    """Page number to the titles that the file's outline (its bookmarks) has there, with their levels."""
+    titles: dict[int, list[tuple[str, int]]] = {}
+    try:
+        entries = doc.get_toc(simple=True)
+    except (RuntimeError, ValueError, TypeError, IndexError, pymupdf.mupdf.FzErrorBase):
+        return titles  # a damaged outline is no reason to refuse the file
+    for level, title, number in entries[:MAX_OUTLINE]:
+        name = folded(str(title))
+        if name and number > 0:
+            titles.setdefault(int(number), []).append((name, min(6, int(level))))
+    return titles
+
+
 def page_of(doc: Any, index: int, hints: list[float], strategy: str) -> Page:
     """One page; a page that cannot be read is empty and says why."""
     if index % 50 == 49:
@@ -223,7 +254,7 @@ def read_page(doc: Any, index: int, hints: list[float], strategy: str = "auto") 
     """Rows of one page in reading order, and what on it was not read. ``strategy``: how tables are looked for."""
     page = doc.load_page(index)
     matrix = page.rotation_matrix if page.rotation else None
-    flags = FLAGS if strategy == "none" or _is_drawing(page) else FLAGS | pymupdf.TEXT_COLLECT_VECTORS
+    flags = FLAGS if _is_drawing(page) else FLAGS | pymupdf.TEXT_COLLECT_VECTORS
     textpage = page.get_textpage(flags=flags)
     content = textpage.extractDICT()
     if any(_letters_apart(line["spans"]) for block in content["blocks"] for line in block.get("lines", ())):
@@ -262,17 +293,14 @@ def read_page(doc: Any, index: int, hints: list[float], strategy: str = "auto") 
     # The direction of most text is the page's own; what is turned differently (margins, stamps) follows it.
     for nth, turn in enumerate(sorted(groups, key=lambda t: -sum(len(f.text) for f in groups[t]))):
         before = len(seen.rows)
+        around = Surroundings(
+            [Drawn(_framed(box, matrix, turn), stroked) for box, stroked in drawn], [], words, strategy
+        )
+        if pictures is not None:
+            around.drawn += pictures.drawn.get(turn, ())
+            around.pictures = [_framed(box, matrix, turn) for box in pictures.boxes]
         arrange(
-            seen,
-            groups[turn],
-            [
-                *(Drawn(_framed(box, matrix, turn), stroked) for box, stroked in drawn),
-                *(pictures.drawn.get(turn, ()) if pictures is not None else ()),
-            ],
-            strategy,
-            words,
-            hints if turn == 0 else None,
-            margin_numbers if nth == 0 else None,
+            seen, groups[turn], around, hints if turn == 0 else None, margin_numbers if nth == 0 else None
         )
         if nth:
             seen.side.update(range(before, len(seen.rows)))
@@ -559,6 +587,9 @@ class Pictures:
 
     def __init__(self, page: Any) -> None:
         self._page = page
+        self.boxes = (
+            _pieced([tuple(image["bbox"]) for image in page.get_image_info()]) if page.get_images() else []
+        )
         self._unread: list[Box] = []
         self._texts: list[str] = []
         self._notes: list[tuple[str, str]] = []
@@ -567,12 +598,10 @@ class Pictures:
 
     def read(self, groups: dict[int, list[Fragment]]) -> None:
         """Add what is read to the page's text by direction. Boxes are in points of the unrotated page."""
-        if not self._page.get_images():
-            return
         own = [fragment for fragments in groups.values() for fragment in fragments if not fragment.hidden]
         readings = 0
-        for box in _pieced([tuple(image["bbox"]) for image in self._page.get_image_info()]):
-            inside = sum(len(f.text) for f in own if _centred_in(f.source, box))
+        for box in self.boxes:
+            inside = sum(len(f.text) for f in own if centred_in(f.source, box))
             seen = _box(pymupdf.Rect(box) * self._page.rotation_matrix & self._page.rect)
             wide, high = seen[2] - seen[0], seen[3] - seen[1]
             if (
@@ -592,7 +621,7 @@ class Pictures:
     def _take(self, reading: ocr.Reading, own: list[Fragment], groups: dict[int, list[Fragment]]) -> None:
         for fragment in reading.fragments:
             # What the page has as text is in its picture, too.
-            run = tuple(w for w in fragment.run if not any(_centred_in(w.source, f.source) for f in own))
+            run = tuple(w for w in fragment.run if not any(centred_in(w.source, f.source) for f in own))
             if run:
                 groups.setdefault(reading.turn, []).append(ocr.joined_words(run))
                 self._texts += [word.text for word in run]
@@ -643,8 +672,3 @@ def _pieced(boxes: list[Box]) -> list[Box]:
 
 def _box(rect: Any) -> Box:
     return (rect.x0, rect.y0, rect.x1, rect.y1)
-
-
-def _centred_in(box: Box, outer: Box) -> bool:
-    x, y = (box[0] + box[2]) / 2, (box[1] + box[3]) / 2
-    return outer[0] <= x <= outer[2] and outer[1] <= y <= outer[3]
