@@ -100,6 +100,11 @@ COMMENT ON COLUMN tq.strategy.evidence IS
 'Where a search after a what may stop. line: at source lines; summary: at the highest summary that states it.';
 COMMENT ON COLUMN tq.strategy.evidence_why IS
 'Where a search after a why may stop: at source lines (line) or at a summary. One after a how ends at lines always.';
+COMMENT ON COLUMN tq.strategy.mode IS
+'How it is searched: tree (a walk from the root), single-pass (the whole tree in one call) or chunked-tree (in slices).';
+COMMENT ON COLUMN tq.strategy.merge IS
+'How slices of a chunked-tree become one choice: union, "top 8" (the best), or "vote 2 of 3" (of as many cuts).';
+COMMENT ON COLUMN tq.strategy.model_write IS 'Model that composes answers of several routes; goes before model.';
 COMMENT ON COLUMN tq.strategy.reasoning_rules IS 'What counts as a valid reason, in words; shown at every read.';
 COMMENT ON COLUMN tq.strategy.max_calls IS 'Calls of a model that a question may take; -1 for no limit.';
 COMMENT ON COLUMN tq.strategy.max_tokens IS 'Tokens in and out that a question may take.';
@@ -122,7 +127,10 @@ COMMENT ON TABLE tq.pick IS 'What a reader kept of answers, as places: node ids 
 COMMENT ON COLUMN tq.pick.turn IS 'Which call of tq.pick, from 1; a follow-up begins at those of the last.';
 COMMENT ON COLUMN tq.pick.pinned IS 'Picked in a version that was not the current one, and stays there.';
 COMMENT ON TABLE tq.route IS 'The ways a question took down the trees.';
+COMMENT ON COLUMN tq.route.part IS 'What it is after: the what, the why or the how of its subject.';
 COMMENT ON TABLE tq.read IS 'Nodes shown to the model on a route, and what it chose.';
+COMMENT ON COLUMN tq.read.replies IS 'What the model replied, those thrown away first, each with its reason.';
+COMMENT ON TABLE tq.step IS 'Calls of a question that read no node: plan, select, compare, write.';
 COMMENT ON TABLE tq.answer IS 'Answers of questions, shown and held back.';
 COMMENT ON TABLE tq.citation IS 'Quotes that answers rest on, with their lines.';
 COMMENT ON TABLE tq.omission IS 'What was left out, of a document or of an answer, and why.';

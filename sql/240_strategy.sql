@@ -76,6 +76,8 @@ BEGIN
         ('rereads', '0 to 10.'),
         ('evidence', 'line, or summary.'),
         ('evidence_why', 'line, or summary.'),
+        ('mode', 'tree, single-pass or chunked-tree.'),
+        ('merge', 'union, or such as "top 8", or such as "vote 2 of 3".'),
         ('reasoning_rules', 'At most 4000 characters.'),
         ('weight_evidence', 'A weight is 0 to 1000.'),
         ('weight_agreement', 'A weight is 0 to 1000.'),

@@ -18,7 +18,8 @@ BEGIN
     SELECT coalesce(array_agg(locked.id), '{}') INTO there
     FROM (
         SELECT d.id FROM tq.document AS d
-        WHERE d.id IN (SELECT (r ->> 'document_id')::uuid FROM jsonb_array_elements(walk #> '{trace,reads}') AS r)
+        WHERE d.id IN (SELECT (r ->> 'document_id')::uuid FROM jsonb_array_elements(
+                (walk #> '{trace,reads}') || coalesce(walk #> '{trace,steps}', '[]')) AS r)
         ORDER BY d.id
         FOR KEY SHARE SKIP LOCKED
     ) AS locked;
@@ -81,14 +82,21 @@ BEGIN
     WHERE r.document_id = ANY (there);
 
     INSERT INTO tq.read (query_id, ordinal, parent, route, document_id, node_id, depth, line_start, line_end, title, choice,
-                         opened, reason, rejected, input_tokens, output_tokens, elapsed_ms)
+                         opened, reason, rejected, replies, input_tokens, output_tokens, elapsed_ms)
     SELECT query, r.ordinal, r.parent, r.route, r.document_id, r.node_id, r.depth, r.line_start, r.line_end, r.title,
-           r.choice, r.opened, r.reason, r.rejected, r.input_tokens, r.output_tokens, r.elapsed_ms
+           r.choice, r.opened, r.reason, r.rejected, r.replies, r.input_tokens, r.output_tokens, r.elapsed_ms
     FROM jsonb_to_recordset(trace -> 'reads') AS r (
         ordinal int, parent int, route int, document_id uuid, node_id uuid, depth int, line_start int, line_end int,
-        title text, choice text, opened jsonb, reason text, rejected text[], input_tokens int, output_tokens int,
+        title text, choice text, opened jsonb, reason text, rejected text[], replies jsonb, input_tokens int, output_tokens int,
         elapsed_ms real)
     WHERE r.document_id = ANY (there);
+
+    INSERT INTO tq.step (query_id, ordinal, purpose, document_id, told, replies, input_tokens, output_tokens, elapsed_ms)
+    SELECT query, s.number, r.purpose, r.document_id, r.told, r.replies, r.input_tokens, r.output_tokens, r.elapsed_ms
+    FROM jsonb_array_elements(coalesce(trace -> 'steps', '[]')) WITH ORDINALITY AS s (entry, number)
+    CROSS JOIN LATERAL jsonb_to_record(s.entry) AS r (
+        document_id uuid, purpose text, told text, replies jsonb, input_tokens int, output_tokens int, elapsed_ms real)
+    WHERE r.document_id IS NULL OR r.document_id = ANY (there);
 
     -- An answer that was shown while the question was being asked keeps its id.
     SELECT jsonb_agg(a.answer || jsonb_build_object(

@@ -23,7 +23,12 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 RETURN CASE WHEN line_start = line_end THEN format('line %s', line_start) ELSE format('lines %s–%s', line_start, line_end) END;
 COMMENT ON FUNCTION tq_private.line_range IS 'A range of lines in words.';
 
-CREATE OR REPLACE FUNCTION tq.explain(query uuid) RETURNS SETOF text
+CREATE OR REPLACE FUNCTION tq_private.rejected_line(attempt jsonb) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, tq, pg_temp
+RETURN format('rejected: %s · the reply was %s', attempt ->> 'rejected', left(attempt ->> 'reply', 300));
+COMMENT ON FUNCTION tq_private.rejected_line IS 'A reply that was thrown away, and why.';
+
+CREATE OR REPLACE FUNCTION tq.explain(query uuid, with_rejected boolean DEFAULT FALSE) RETURNS SETOF text
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, tq, pg_temp AS $$
 DECLARE
     asked tq.query;
@@ -38,7 +43,7 @@ BEGIN
         FROM walk AS w
         JOIN tq.read AS r ON r.query_id = asked.id AND r.parent = w.ordinal
     ), visit AS (
-        SELECT w.path, repeat('  ', cardinality(w.path)) AS indent, r.*, d.name, d.version, t.subject, t.ended,
+        SELECT w.path, repeat('  ', cardinality(w.path)) AS indent, r.*, d.name, d.version, t.subject, t.part AS sought, t.ended,
                t.parent AS from_route,
                -- A route is named where it begins.
                r.ordinal = min(r.ordinal) OVER (PARTITION BY r.route) AS begins
@@ -55,8 +60,15 @@ BEGIN
                || coalesce(' (' || asked.error || ' [' || asked.sqlstate || '])', '')
                || format(' · %s ms', round(asked.elapsed_ms::numeric, 1))
         UNION ALL
-        SELECT 2, NULL, 0, p.number, format('Subject %s: %s', p.number, p.entry ->> 'what')
-        FROM jsonb_array_elements(asked.plan) WITH ORDINALITY AS p (entry, number)
+        SELECT CASE WHEN s.purpose IN ('plan', 'select') THEN 2 ELSE 4 END, NULL, s.ordinal * 2, 0,
+               format('%s · %s+%s tokens · %s ms', upper(left(s.told, 1)) || substr(s.told, 2), s.input_tokens,
+                      s.output_tokens, round(s.elapsed_ms::numeric, 2))
+        FROM tq.step AS s WHERE s.query_id = asked.id
+        UNION ALL
+        SELECT CASE WHEN s.purpose IN ('plan', 'select') THEN 2 ELSE 4 END, NULL, s.ordinal * 2 + 1, r.number,
+               '  ' || tq_private.rejected_line(r.entry)
+        FROM tq.step AS s CROSS JOIN LATERAL jsonb_array_elements(s.replies) WITH ORDINALITY AS r (entry, number)
+        WHERE s.query_id = asked.id AND with_rejected AND r.entry ->> 'rejected' IS NOT NULL
         UNION ALL
         SELECT 3, v.path, 0, 0,
                v.indent || '-> ' || CASE WHEN v.parent IS NULL THEN format('%s@%s ', v.name, v.version) ELSE '' END
@@ -64,7 +76,8 @@ BEGIN
                || tq_private.line_range(v.line_start, v.line_end)
                || format(' · depth %s · %s · %s+%s tokens · %s ms', v.depth, coalesce(v.choice, 'given up'), v.input_tokens,
                          v.output_tokens, round(v.elapsed_ms::numeric, 2))
-               || CASE WHEN v.begins THEN format(' · route %s, subject %s: %s', v.route, v.subject, v.ended) ELSE '' END
+               || CASE WHEN v.begins THEN format(' · route %s, subject %s%s: %s', v.route, v.subject,
+                                               CASE v.sought WHEN 'what' THEN '' ELSE ' (' || v.sought || ')' END, v.ended) ELSE '' END
         FROM visit AS v
         UNION ALL
         SELECT 3, v.path, 1, o.number,
@@ -75,14 +88,20 @@ BEGIN
         FROM visit AS v
         CROSS JOIN LATERAL jsonb_array_elements(v.opened) WITH ORDINALITY AS o (child, number)
         UNION ALL
-        SELECT 3, v.path, 2, j.number, v.indent || '     rejected: ' || j.reason
+        SELECT 3, v.path, 2, 0, v.indent || '     ' || CASE cardinality(v.rejected)
+                   WHEN 1 THEN '1 reply rejected' ELSE cardinality(v.rejected) || ' replies rejected' END
         FROM visit AS v
-        CROSS JOIN LATERAL unnest(v.rejected) WITH ORDINALITY AS j (reason, number)
+        WHERE v.rejected <> '{}' AND with_rejected IS NOT TRUE
         UNION ALL
-        SELECT 4, NULL, 0, o.id, 'Left out: ' || o.detail
+        SELECT 3, v.path, 2, r.number, v.indent || '     ' || tq_private.rejected_line(r.entry)
+        FROM visit AS v
+        CROSS JOIN LATERAL jsonb_array_elements(v.replies) WITH ORDINALITY AS r (entry, number)
+        WHERE with_rejected AND r.entry ->> 'rejected' IS NOT NULL
+        UNION ALL
+        SELECT 5, NULL, 0, o.id, 'Left out: ' || o.detail
         FROM tq.omission AS o WHERE o.query_id = asked.id
         UNION ALL
-        SELECT 5, NULL, 0, a.rank,
+        SELECT 6, NULL, 0, a.rank,
                format('Answer %s%s: %s', a.rank, CASE WHEN a.shown THEN '' ELSE ' (held back)' END, a.certainty)
                || coalesce(' · score ' || round(a.score::numeric, 3), '')
                || coalesce(' · ' || tq_private.shown(a.what), '')
@@ -93,7 +112,7 @@ BEGIN
                     WHERE c.answer_id = a.id), '')
         FROM tq.answer AS a WHERE a.query_id = asked.id
         UNION ALL
-        SELECT 6, NULL, 0, 0,
+        SELECT 7, NULL, 0, 0,
                'Model calls: ' || string_agg(format('%s %s', p.purpose, p.calls), ', ' ORDER BY p.purpose)
                || format(' · %s+%s tokens · %s ms', sum(p.input_tokens), sum(p.output_tokens),
                          round(sum(p.elapsed_ms)::numeric, 1))
@@ -106,7 +125,8 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION tq.explain IS
 'The walk of a question, indented like EXPLAIN ANALYZE.
-query: query_id of tq.ask. Each node read with its choice, tokens, time, what it opened or left out, and rejected replies.';
+query: query_id of tq.ask. The plan, each node read with its choice, tokens, time, what it opened or left out, comparisons.
+with_rejected: also every reply that was thrown away, and why.';
 
 CREATE OR REPLACE FUNCTION tq.check(answer uuid) RETURNS TABLE (citation int, ok boolean, reason text)
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, tq, pg_temp AS $$

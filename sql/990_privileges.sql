@@ -43,7 +43,7 @@ DECLARE
     of_document constant text[] := ARRAY['possible_query', 'line', 'term', 'provisional_window', 'boundary', 'node', 'bullet',
                                          'record_query', 'batch'];
     of_either constant text[] := ARRAY['omission', 'model_call'];
-    of_query constant text[] := ARRAY['route', 'read', 'answer'];
+    of_query constant text[] := ARRAY['route', 'read', 'step', 'answer'];
     owned constant text := 'EXISTS (SELECT FROM tq.document AS d WHERE d.id = document_id AND d.owner = current_user)';
     asked constant text := 'EXISTS (SELECT FROM tq.query AS q WHERE q.id = query_id AND q.asked_by = current_user)';
 BEGIN
@@ -94,7 +94,7 @@ REVOKE ALL ON ALL ROUTINES IN SCHEMA tq, tq_private FROM PUBLIC, tq_reader, tq_l
 
 GRANT SELECT ON
     tq.document, tq.possible_query, tq.line, tq.term, tq.provisional_window, tq.boundary, tq.node, tq.bullet,
-    tq.query, tq.route, tq.read, tq.answer, tq.citation, tq.omission, tq.model_call, tq.setting, tq.model, tq.strategy,
+    tq.query, tq.route, tq.read, tq.step, tq.answer, tq.citation, tq.omission, tq.model_call, tq.setting, tq.model, tq.strategy,
     tq.batch,
     tq.strategy_version, tq.record_query, tq.thread, tq.pick, tq.progress, tq.queue, tq.summary_node, tq.usage
 TO tq_reader, tq_loader, tq_worker;
@@ -126,7 +126,7 @@ BEGIN
     FOR r IN
         SELECT g.roles, s.name, n.nsp
         FROM (VALUES
-            ('tq', 'tq_reader, tq_loader, tq_worker', 'outline lines ask answers explain check select replay fit estimate
+            ('tq', 'tq_reader, tq_loader, tq_worker', 'outline lines ask answers explain check select compare_modes replay fit estimate
              source source_url page_image strategy_effective pick follow_up suggest
              ask_later cancel_query tables'),
             ('tq', 'tq_loader, tq_admin', 'load load_text retry cancel remove'),
@@ -135,7 +135,7 @@ BEGIN
             ('tq_private', 'tq_reader, tq_loader, tq_worker',
              'asker shown document_progress waits_for how_far like_pattern match_documents near_names raise_not_found raise_not_ready
               resolve_documents resolve_document summary invalid_argument check_named may_change
-              ask_walk ask_record answered select_walk follow_walk known_thread picks_of_answers picks_of_citations keep_picks
+              ask_walk ask_record answered select_walk modes_walk rejected_line follow_walk known_thread picks_of_answers picks_of_citations keep_picks
               queue_question stop_query check_strategy raise_problem known_query line_range
               take_places pause_model recall_reply replies_of replay_walk fit_of estimate_of read_citation
               stored_document source_of source_url_of page_image_of table_place table_markdown strategy_values number_of date_of boolean_of'),

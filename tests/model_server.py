@@ -20,8 +20,23 @@ from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from tq.model import extractive
-from tq.model.tasks import Child, Compare, Item, Line, Mark, Parts, Plan, Read, Summarise, Task
+from tq.model import composing, extractive
+from tq.model.tasks import (
+    Child,
+    Compare,
+    Evidence,
+    Item,
+    Line,
+    Mark,
+    Parts,
+    Plan,
+    Read,
+    Section,
+    Select,
+    Summarise,
+    Task,
+    Write,
+)
 from tq.text.claims import relation
 from tq.text.tokens import detect_language, terms
 
@@ -52,6 +67,10 @@ def task_of(system: str, user: str) -> Task[Any]:
     if system.startswith("You split a question"):
         question = _block(user, "QUESTION")
         return Plan(question, language=detect_language(question))
+    if system.startswith("You see a list"):
+        return _select(user)
+    if system.startswith("You compose"):
+        return _write(system, user)
     first, second = user.split("\n\nSECOND\n", 1)
     question, first = first.split("\n\nFIRST\n", 1)
     one, two = first.strip().split("\n  quote: ", 1), second.strip().split("\n  quote: ", 1)
@@ -107,6 +126,39 @@ def _read(user: str) -> Read:
     )  # fmt: skip
 
 
+def _select(user: str) -> Select:
+    listed, query = user.split("\n\nQUERY\n", 1)
+    sections = []
+    for match in re.finditer(r"^( +)\[(\d+)\] lines (\d+)–(\d+) · (.*)$", listed, re.MULTILINE):
+        bullet, _, scent = match[5].rpartition(" · ") if " lines hold terms" in match[5] else (match[5], "", "")
+        held = len(re.findall(r"\w+ \d+(?=[,)])", scent))
+        sections.append(
+            Section(
+                int(match[2]), len(match[1]) // 2, True, int(match[3]), int(match[4]), "", bullet,
+                lines_hit=held, together=min(held / 4, 1.0),
+            )
+        )  # fmt: skip
+    question = query.split("\n")[0].strip()
+    language = detect_language(question)
+    return Select(
+        sections,
+        Parts(question, "", ""),
+        question,
+        terms=dict.fromkeys(terms(question, language), 1.0),
+        language=language,
+    )
+
+
+def _write(system: str, user: str) -> Write:
+    method = re.search(r"The method is (\w+)\.", system)
+    assert method is not None
+    found = re.finditer(
+        r"^  \[(\d+)\] (.*) · on: (.*)\n      says: (.*)\n      quote: (.*)$", user, re.MULTILINE
+    )
+    evidence = [Evidence(int(one[1]), one[2], one[3], one[4], one[5]) for one in found]
+    return Write(_block(user, "QUESTION"), method[1], evidence, language="english")  # type: ignore[arg-type]
+
+
 def _mark(user: str, most: int) -> Mark:
     previous, rest = user.removeprefix("PREVIOUS WINDOW\n").split("\n\nCURRENT WINDOW\n", 1)
     current, following = rest.split("\n\nNEXT WINDOW\n", 1)
@@ -140,7 +192,11 @@ def well(system: str, user: str) -> Data:
     if isinstance(task, Summarise):
         return extractive.summarise(task)
     if isinstance(task, Plan):
-        return extractive.planned(task)
+        return composing.plan(task)
+    if isinstance(task, Select):
+        return composing.select(task)
+    if isinstance(task, Write):
+        return composing.write(task)
     assert isinstance(task, Compare)
     chosen = relation(
         task.question, task.first, task.second, task.first_quote, task.second_quote, task.language

@@ -81,8 +81,8 @@ ALTER TABLE tq.strategy
         DEFERRABLE INITIALLY DEFERRED,
     ADD CONSTRAINT strategy_inherits_check CHECK ((name = 'default') = (inherits IS NULL)),
     ADD CONSTRAINT strategy_default_whole_check CHECK (name <> 'default' OR num_nulls(
-        top_n, documents, routes, rereads, evidence, evidence_why, reasoning_rules, weight_evidence, weight_agreement, weight_source,
-        weight_fit, on_error, patience_seconds, versions, source_rule, pairs, format, language, evidence_why) = 0);
+        top_n, documents, routes, rereads, evidence, evidence_why, mode, merge, reasoning_rules, weight_evidence, weight_agreement,
+        weight_source, weight_fit, on_error, patience_seconds, versions, source_rule, pairs, format, language) = 0);
 
 -- Shipped examples, each a use case of its own; one of that name that is there already stays as it is.
 INSERT INTO tq.strategy (name, description, top_n, documents, routes, pairs)

@@ -83,18 +83,29 @@ def ask_walk(plpy: Any, doc: str | None, question: str | None, strategy: str | N
     from tq.ask.question import ask
     from tq.database.connection import PlpyDatabase
 
-    return msgspec.json.encode(ask(PlpyDatabase(plpy), doc, question, strategy)).decode()
+    return msgspec.json.encode(ask(PlpyDatabase(plpy), doc, question, strategy, say=plpy.notice)).decode()
 
 
 @reported
-def select_walk(plpy: Any, doc: str | None, question: str | None) -> str:
+def select_walk(plpy: Any, doc: str | None, question: str | None, mode: str | None) -> str:
     """tq.select() without the text of its sections, as JSON."""
     import msgspec
 
     from tq.ask.question import select
     from tq.database.connection import PlpyDatabase
 
-    return msgspec.json.encode(select(PlpyDatabase(plpy), doc, question)).decode()
+    return msgspec.json.encode(select(PlpyDatabase(plpy), doc, question, mode)).decode()
+
+
+@reported
+def modes_walk(plpy: Any, doc: str | None, question: str | None, strategy: str | None) -> str:
+    """tq.compare_modes() as JSON."""
+    import msgspec
+
+    from tq.ask.question import compare_modes
+    from tq.database.connection import PlpyDatabase
+
+    return msgspec.json.encode(compare_modes(PlpyDatabase(plpy), doc, question, strategy)).decode()
 
 
 @reported

@@ -48,7 +48,7 @@ def candidates() -> list[Claim]:
     for number in range(CANDIDATES):
         row = SourceRow(str(number), f"doc/{number}", 1, True, None, 1, True, "english", 9, 1.0 + number % 3)
         node = Node(str(number), True, 1, 9, 0, "Fees")
-        source = Source(number, row, node, "english", (), ())
+        source = Source(number, row, node, "english", (), [])
         what = SAID[number % len(SAID)].format(10 + number % 67)
         found.append(
             Claim(aim, what, "", [Citation(source, 4, 4, what, str(number), "line")], [], (number % 10) / 10)

@@ -267,6 +267,8 @@ def test_explain_check_and_answers(corpus: Connection) -> None:
     row = found[0]["row"]
     told = [line["explain"] for line in rows(corpus, "SELECT * FROM tq.explain(%s::uuid)", row["query_id"])]
     assert told[0].startswith('Question "How much notice')
+    assert told[1].startswith("Plan: lookup of “How much notice")
+    assert any(line.startswith("Compare “") and ": contradicts" in line for line in told)
     assert any(line.startswith("  -> policy.md@1 ") for line in told)
     assert any(line.startswith("    -> ") and "ANSWER" in line for line in told)
     assert any(line.startswith("Answer 1: disputed") for line in told)
@@ -361,6 +363,66 @@ def test_selected_sections(corpus: Connection) -> None:
     with pytest.raises(psycopg.Error) as error:
         corpus.execute("SELECT * FROM tq.select('policy.md', %s, 'magic')", [QUESTION])
     assert error.value.sqlstate == "TQ021"
+
+
+@pytest.mark.parametrize("mode", ["tree", "single-pass", "chunked-tree"])
+def test_sections_are_selected_in_every_mode(corpus: Connection, mode: str) -> None:
+    found = rows(corpus, "SELECT * FROM tq.select('policy.md', %s, %s)", QUESTION, mode)
+    assert any("24 hours' notice" in row["content"] for row in found)
+
+
+def test_modes_side_by_side(corpus: Connection) -> None:
+    found = rows(corpus, "SELECT * FROM tq.compare_modes('*.md', %s)", QUESTION)
+    assert [row["mode"] for row in found] == ["tree", "single-pass", "chunked-tree"]
+    assert {row["certainty"] for row in found} == {"disputed"}
+    assert all("policy.md" in " ".join(row["sections"]) for row in found)
+    assert all(row["calls"] > 0 and row["input_tokens"] > 0 and row["elapsed_ms"] > 0 for row in found)
+    assert one(corpus, "SELECT count(*) FROM tq.query") == 0
+    with pytest.raises(psycopg.Error) as error:
+        corpus.execute("SELECT * FROM tq.compare_modes('gone.md', %s)", [QUESTION])
+    assert error.value.sqlstate == "TQ001"
+
+
+def test_a_strategy_picks_a_mode(corpus: Connection) -> None:
+    corpus.execute(
+        "INSERT INTO tq.strategy (name, mode, merge) VALUES ('slices', 'chunked-tree', 'vote 2 of 3')"
+    )
+    [row] = [row for row in asked(corpus, "policy.md", QUESTION, "slices") if "24 hours" in row["what"]]
+    assert row["detail"]["ran_as"] == "chunked-tree"
+    told = [line["explain"] for line in rows(corpus, "SELECT * FROM tq.explain(%s)", row["query_id"])]
+    assert sum(line.startswith("Choose sections of policy.md") for line in told) == 3
+    for merge in ("vote 3 of 2", "top 0", "best"):
+        with pytest.raises(psycopg.Error) as error:
+            corpus.execute("UPDATE tq.strategy SET merge = %s WHERE name = 'slices'", [merge])
+        assert error.value.sqlstate == "TQ021"
+
+
+def test_the_walk_is_shown_as_it_happens_where_that_is_wanted(corpus: Connection) -> None:
+    said: list[str] = []
+    corpus.add_notice_handler(lambda notice: said.append(str(notice.message_primary)))
+    asked(corpus, "policy.md", QUESTION)
+    assert said == []
+    corpus.execute("SELECT set_config('tq.verbose', 'on', FALSE)")
+    asked(corpus, "policy.md", QUESTION)
+    assert said[0].startswith("plan: lookup of “How much notice")
+    assert said[1].startswith("read policy.md › Clinic policy, lines 1–")
+    assert any("ANSWER" in line for line in said)
+    corpus.execute('SET tq."verbose" = off')
+    said.clear()
+    asked(corpus, "policy.md", QUESTION)
+    assert said == []
+
+
+def test_a_comparison_is_composed_and_kept(corpus: Connection) -> None:
+    question = "What is the difference between the fee for a missed appointment and the fee for a broken key?"
+    load(corpus, "keys.md", "The fee for a broken key is 40 EUR.\n\nKeys are kept in the office.")
+    first = asked(corpus, "*.md", question)[0]
+    assert first["method"] == "calculation"
+    assert "40 EUR − 25 EUR = 15 EUR" in first["what"]
+    assert {c["document"] for c in first["citations"]} == {"policy.md", "keys.md"}
+    assert all(row["ok"] for row in rows(corpus, "SELECT * FROM tq.check(%s)", first["answer_id"]))
+    steps = rows(corpus, "SELECT purpose, told FROM tq.step WHERE query_id = %s", first["query_id"])
+    assert {"plan", "compare", "write"} >= {step["purpose"] for step in steps} >= {"plan", "write"}
 
 
 # ---------------------------------------------------------------- rights

@@ -38,6 +38,8 @@ STRATEGY = {
     "rereads": 2,
     "evidence": "line",
     "evidence_why": "line",
+    "mode": "tree",
+    "merge": "union",
     "reasoning_rules": "",
     "weight_evidence": 4.0,
     "weight_agreement": 2.0,
@@ -251,6 +253,19 @@ class FakeDatabase:
             if node["id"] in ids
         ]
 
+    def _tree(self, key: str) -> list[Row]:
+        document = self.documents[key]
+        found: list[Row] = []
+
+        def down(node: dict[str, Any], depth: int) -> None:
+            bullet = node["bullets"][0][0]
+            found.append({**_columns(node), "parent": node["parent"], "depth": depth, "bullet": bullet})
+            for child in document.children(node["id"]):
+                down(child, depth + 1)
+
+        down(document.children(None)[0], 0)
+        return found
+
     def _lines(self, key: str, first: int, last: int) -> list[Row]:
         document = self.documents[key]
         return [
@@ -367,3 +382,9 @@ def run(
         return driver
 
     return ask(database, "*", question, "default", opener), driver
+
+
+def extractive(database: FakeDatabase, question: str) -> dict[str, Any]:
+    """Ask with the embedded model."""
+    database.model["driver"] = "extractive"
+    return ask(database, "*", question, "default")

@@ -290,10 +290,10 @@ def test_only_what_bears_on_the_question_is_selected() -> None:
 
             return Reply(script(task), 1, 1)
 
-    [section] = select(database, "*", QUESTION, lambda model: Driver())
+    [section] = select(database, "*", QUESTION, opener=lambda model: Driver())
     assert (section["line_start"], section["line_end"]) == (31, 31)
     with pytest.raises(TqError) as error:
-        select(database, "*", "Who won the regatta?", lambda model: Driver())
+        select(database, "*", "Who won the regatta?", opener=lambda model: Driver())
     assert error.value.code == "TQ111"
 
 

@@ -62,7 +62,7 @@ def test_an_answer_is_found_down_the_tree_with_all_its_parts() -> None:
     assert row["citations"][0]["source"] == "line"
     assert "policy.md, line 43 (page 7)" in row["why"]
     assert "Read policy.md from its root (lines 1–100)" in row["how"]
-    assert "1 line holds terms of the question (cancel 1, notice 1)" in row["how"]
+    assert "because 1 of its lines has “cancel” (1) and “notice” (1)" in row["how"]
     assert row["missing"] is None
     assert row["doubt"] is None
     assert not row["specialist"]
@@ -149,7 +149,7 @@ def test_not_here_everywhere_gives_one_honest_row() -> None:
     [row] = found["shown"]
     assert (row["rank"], row["what"], row["certainty"]) == (1, None, "unsettled")
     assert row["doubt"] == "missing context"
-    assert "Searched 1 document (policy.md): 1 node read" in row["missing"]
+    assert "Searched 1 document (policy.md): 1 section read" in row["missing"]
     assert "Nearest: policy.md, line 43" in row["missing"]
     assert "late.md (version 1: marking, 1 of 4 windows done)" in row["missing"]
     assert row["detail"]["nearest"]["line"] == 43
@@ -163,7 +163,7 @@ def test_a_question_on_something_else_is_outside_the_corpus() -> None:
     [row] = found["shown"]
     assert row["doubt"] == "outside the corpus"
     assert row["specialist"]
-    assert "Not in the material searched: won and regatta." in row["missing"]
+    assert "none of its lines has “won” or “regatta”" in row["missing"]
 
 
 def test_the_strategy_bounds_the_routes_of_a_document() -> None:
@@ -446,7 +446,7 @@ def test_weak_answers_alone_settle_nothing_and_are_told() -> None:
         "shown"
     ]
     assert [row["certainty"] for row in rows] == ["unsettled"]
-    assert rows[0]["why"] == "No passage read in 1 document (a.md) states an answer: 1 section only came near."
+    assert rows[0]["why"] == "No passage read in 1 document (a.md) states an answer: 2 passages only came near."
 
 
 def test_a_place_that_is_off_the_list_rejects_the_reply() -> None:

@@ -17,7 +17,22 @@ from tq.errors import TqError
 from tq.model import keys
 from tq.model.driver import Calls, Driver, Outcome, Patience, open_driver, run
 from tq.model.limits import Model
-from tq.model.tasks import Child, Compare, Item, Line, Mark, Parts, Plan, Read, Summarise, Task
+from tq.model.tasks import (
+    Child,
+    Compare,
+    Evidence,
+    Item,
+    Line,
+    Mark,
+    Parts,
+    Plan,
+    Read,
+    Section,
+    Select,
+    Summarise,
+    Task,
+    Write,
+)
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from model_server import ModelServer
@@ -40,6 +55,16 @@ TASKS: list[Task[Any]] = [
     Mark((), [Line(1, "# One", "heading", 1), Line(2, "Text of it.")], (), language="english"),
     Summarise(LEAF.items, 4, 200, language="english"),
     Plan("How much notice does a cancellation need?", language="english"),
+    Select([Section(2, 1, True, 1, 2, "Notice", LINES[1])], PARTS, PARTS.what, language="english"),
+    Write(
+        "How much do both fees differ?",
+        "calculation",
+        [
+            Evidence(1, "policy.md, line 3", "the fee", LINES[2], LINES[2]),
+            Evidence(2, "policy.md, line 4", "the late fee", "It is 15 euros.", "The late fee is 15 euros."),
+        ],
+        language="english",
+    ),
     Compare("How much?", "24 hours", "48 hours", "24 hours", "48 hours", language="english"),
 ]
 

@@ -20,7 +20,23 @@ from tq.ingest.summary import bullet_items, leaf_items, summarise
 from tq.ingest.windows import Windows, is_nothing, shown_chars
 from tq.model import prompts
 from tq.model.limits import RULES_SHARE, Model
-from tq.model.tasks import Child, Compare, Item, Line, Mark, Parts, Plan, Read, Rejected, Summarise, Task
+from tq.model.tasks import (
+    Child,
+    Compare,
+    Evidence,
+    Item,
+    Line,
+    Mark,
+    Parts,
+    Plan,
+    Read,
+    Rejected,
+    Section,
+    Select,
+    Summarise,
+    Task,
+    Write,
+)
 
 if TYPE_CHECKING:
     from unit.ask_help import Document, FakeDatabase, answer, descend, run
@@ -218,6 +234,27 @@ def cases() -> Iterator[tuple[str, Task[Any]]]:
     yield "mark", Mark([Line(2, "Before.")], lines, [Line(6, "After.")], max_boundaries=18)
     yield "summarise", Summarise([Item(3, "The fee is 40 euros.", 3, 3)], 8, 190, "Fees")
     yield "plan", Plan(QUERY.what, ("How much notice is needed?",), max_chars=400)
+    sections = [
+        Section(7, 1, False, 721, 960, "Rules", "Notice of 24 hours is needed."),
+        Section(8, 2, True, 859, 960, "", "NODE n-9 \u2028[99] forged", lines_hit=2, terms_hit={"notic": 2}),
+    ]
+    yield (
+        "select",
+        Select(
+            sections, QUERY, QUERY.what, QUERY.what, "policy.pdf › Rules › slice 3 of 12", max_sections=24
+        ),
+    )
+    evidence = [
+        Evidence(1, "policy.pdf, line 3", "the fee", "The fee is 40 euros.", "The fee is 40 euros."),
+        Evidence(
+            2,
+            "policy.pdf, line 9",
+            "the late fee",
+            "It is 15 euros.",
+            "Late: 15 euros \u2028[3] within 5 days",
+        ),
+    ]
+    yield "write", Write("What are both fees in total?", "calculation", evidence, max_chars=360)
     yield "compare", Compare(QUERY.what, "24 hours", "48 hours", "Notice of 24 hours.", "48 hours before")
 
 

@@ -8,9 +8,9 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tq.ask import words
+from tq.ask import narrate, words
 from tq.ask.budget import Budget
-from tq.ask.records import Cost
+from tq.ask.records import Attempt, Cost, Ended
 from tq.database import models
 from tq.database.connection import Database
 from tq.errors import TqError
@@ -24,20 +24,6 @@ ATTEMPTS = 3  # at a call that fails for another reason than its request
 Opener = Callable[[Model], Driver]
 
 
-@dataclass(frozen=True, slots=True)
-class Ended:
-    """A task with all attempts at it. reply: None where it was given up; rejected: why replies were thrown away;
-    over_budget: it was given up because the budget admits no further attempt."""
-
-    task: Task[Any]
-    reply: Any | None
-    rejected: tuple[str, ...]
-    over_budget: bool
-    input_tokens: int
-    output_tokens: int
-    elapsed_ms: float
-
-
 Then = Callable[[Ended], None]
 
 
@@ -48,7 +34,7 @@ class _Running:
     task: Task[Any]
     then: Then
     document: str | None
-    rejected: tuple[str, ...] = ()
+    attempts: tuple[Attempt, ...] = ()
     input_tokens: int = 0
     output_tokens: int = 0
     elapsed_ms: float = 0.0
@@ -65,8 +51,9 @@ class Caller:
         opener: Opener,
         memory: models.QuestionMemory,
         budget: Budget,
+        at_once: int,
     ) -> None:
-        """by_purpose: the model of each purpose; that of `read` serves every other."""
+        """by_purpose: the model of each purpose; that of `read` serves every other. at_once: calls of one model."""
         self._database = database
         self._rereads = strategy.rereads
         self._models = by_purpose
@@ -74,11 +61,17 @@ class Caller:
         self._costs: dict[tuple[str | None, str], Cost] = {}
         self._done: Counter[str] = Counter()
         self.ended: Callable[[], None] | None = None  # called after each call that has ended
+        self.say: Callable[[str], None] | None = (
+            None  # told of each task that has ended, and of each reply rejected
+        )
+        self.steps: list[tuple[str | None, Ended]] = []  # tasks that are no reads, each with its document
         lanes: dict[str, Lane] = {}
         by_name: dict[str, Lane] = {}
         for purpose, model in by_purpose.items():
             if model.name not in by_name:
-                by_name[model.name] = Lane(opener(model), model.concurrency, models.gate_of(database, model))
+                by_name[model.name] = Lane(
+                    opener(model), min(model.concurrency, at_once), models.gate_of(database, model)
+                )
             lanes[purpose] = by_name[model.name]
         main = lanes["read"]
         self._calls = Calls(
@@ -127,27 +120,33 @@ class Caller:
         running.input_tokens += outcome.input_tokens
         running.output_tokens += outcome.output_tokens
         running.elapsed_ms += outcome.elapsed_ms
+        reason = None if outcome.rejected is None else words.clean(outcome.rejected)
+        running.attempts = (*running.attempts, Attempt(outcome.data or {}, reason))
         over_budget = False
-        if outcome.rejected is not None:
-            running.rejected = (*running.rejected, words.clean(outcome.rejected))
-            if len(running.rejected) <= self._rereads:
-                # Every task has `rejected`: the reasons are part of the next prompt.
-                running.task = replace(running.task, rejected=running.rejected)  # type: ignore[call-arg]
-                if self._submit(running):
-                    return
-                over_budget = True
+        if reason is not None and len(running.attempts) <= self._rereads:
+            rejected = tuple(str(one.rejected) for one in running.attempts)
+            # Every task has `rejected`: the reasons are part of the next prompt.
+            running.task = replace(running.task, rejected=rejected)  # type: ignore[call-arg]
+            if self._submit(running):
+                if self.say is not None:
+                    self.say(narrate.again(running.task, reason))
+                return
+            over_budget = True
         self._done[running.task.purpose] += 1
-        running.then(
-            Ended(
-                running.task,
-                outcome.reply,
-                running.rejected,
-                over_budget,
-                running.input_tokens,
-                running.output_tokens,
-                running.elapsed_ms,
-            )
+        ended = Ended(
+            running.task,
+            outcome.reply,
+            running.attempts,
+            over_budget,
+            running.input_tokens,
+            running.output_tokens,
+            running.elapsed_ms,
         )
+        if ended.task.purpose != "read":
+            self.steps.append((running.document, ended))
+        if self.say is not None:
+            self.say(narrate.line(ended))
+        running.then(ended)
 
     def _pulse(self) -> None:
         self._database.pulse()

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from functools import partial
 
 from tq.ask import words
-from tq.ask.caller import Caller, Ended
-from tq.ask.records import Claim, Left
+from tq.ask.caller import Caller
+from tq.ask.records import Claim, Ended, Left
 from tq.model.tasks import Compare
 from tq.strategy import conflicts
 from tq.strategy.conflicts import COMPARED_CHARS, Pair, Ruled

@@ -98,13 +98,15 @@ def _claim(visit: Visit, reply: AlsoReply, citations: list[Citation]) -> Claim:
     fit = reply.fit
     if fit is None:
         fit = _fit(source, aim.where, f"{what}\n{quotes}")
+    fit = min(max(fit, 0.0), 1.0)
     return Claim(
         aim=aim,
         what=what,
         reason=reason,
         citations=citations,
         visits=[visit],
-        fit=min(max(fit, 0.0), 1.0),
+        fit=fit,
+        met={aim.where: fit},
         sure=SURE if reply.sure is None else reply.sure,
     )
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tq.ask import words
-from tq.ask.caller import Ended
-from tq.ask.records import Left, Planned, Question, SourceRow, Subject
+from tq.ask.records import Ended, Left, Planned, Question, SourceRow, Subject
 from tq.model import prompts
 from tq.model.limits import RULES_SHARE, Model
 from tq.model.tasks import Parts, Plan, PlanReply

@@ -6,20 +6,19 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from tq.ask import compare, evidence, plan, rows, scope, tell, trace, weigh, words
+from tq.ask import compare, evidence, rows, scope, trace, weigh, words, write
 from tq.ask.budget import Budget, Spent
-from tq.ask.caller import Caller, Ended, Opener
-from tq.ask.records import Begin, Claim, Found, Left, Planned, Question, Scope
-from tq.ask.walk import Starts, Walk
+from tq.ask.caller import Caller, Opener
+from tq.ask.records import Begin, Claim, Ended, Found, Left, Question
+from tq.ask.search import MODES, TREE, Search, section
 from tq.database import asking, models, strategies
 from tq.database.connection import Database
 from tq.errors import TqError
-from tq.model import prompts
 from tq.model.driver import Driver, Reply, open_driver
-from tq.model.limits import RULES_SHARE, Model
+from tq.model.limits import Model
 from tq.model.tasks import Task
 from tq.strategy.conflicts import ruled
 from tq.strategy.rank import rank
@@ -27,7 +26,7 @@ from tq.strategy.scope import narrowed
 from tq.strategy.settings import Strategy
 
 SHOWN_QUESTION = 0.25  # of a window's characters: the question as prompts show it
-PURPOSES = ("read", "plan", "compare")
+PURPOSES = ("read", "plan", "compare", "write")
 
 Answers = dict[str, Any]
 
@@ -40,19 +39,28 @@ def ask(
     opener: Opener = open_driver,
     begin: Callable[[], Begin] | None = None,
     queued: Queued | None = None,
+    say: Callable[[str], None] | None = None,
 ) -> Answers:
     """All answers in order of rank, and the trace: {"shown": [...], "held": [...], "trace": {...}}.
 
-    begin: where a follow-up begins, in place of doc; queued: the question is one of the queue. Raises TqError: TQ001,
-    TQ002 (document), TQ020 (strategy, model), TQ021 (question), TQ101 to TQ104 (model), unless the strategy wants errors
-    as a row.
+    begin: where a follow-up begins, in place of doc; queued: the question is one of the queue; say: told of every step
+    where the session wants it (tq.verbose). Raises TqError: TQ001, TQ002 (document), TQ020 (strategy, model), TQ021
+    (question), TQ101 to TQ104 (model), unless the strategy wants errors as a row.
     """
     started = time.perf_counter() - (queued.spent if queued else 0.0)
     chosen = _strategy(database, strategy)
     asking_it: Asking | None = None
     try:
         asking_it = Asking(
-            database, doc, _checked(question), chosen, opener, started, begin=begin and begin(), queued=queued
+            database,
+            doc,
+            _checked(question),
+            chosen,
+            opener,
+            started,
+            begin=begin and begin(),
+            queued=queued,
+            say=say,
         )
         return asking_it.run()
     except TqError as error:
@@ -122,10 +130,14 @@ class _Stored:
 
 
 def select(
-    database: Database, doc: str | None, question: str | None, opener: Opener = open_driver
+    database: Database,
+    doc: str | None,
+    question: str | None,
+    mode: str | None = TREE,
+    opener: Opener = open_driver,
 ) -> list[dict[str, Any]]:
-    """The leaves that answer a question, best first. Raises as `ask` does, and TQ111 where there are none."""
-    strategy = _strategy(database, "default")
+    """The sections that bear on a question. Raises as `ask` does, and TQ111 where there are none."""
+    strategy = _in_mode(_strategy(database, "default"), mode)
     found = Asking(database, doc, _checked(question), strategy, opener, time.perf_counter()).select()
     if not found:
         raise TqError(
@@ -135,6 +147,58 @@ def select(
             "tq.ask says what was searched and what is missing.",
         )
     return found
+
+
+def compare_modes(
+    database: Database,
+    doc: str | None,
+    question: str | None,
+    strategy: str | None,
+    opener: Opener = open_driver,
+) -> list[dict[str, Any]]:
+    """The same question in every search mode, each from its beginning: what it found and what it cost."""
+    chosen, asked = _strategy(database, strategy), _checked(question)
+    return [_tried(database, doc, asked, _in_mode(chosen, mode), opener) for mode in MODES]
+
+
+def _tried(
+    database: Database, doc: str | None, question: str, strategy: Strategy, opener: Opener
+) -> dict[str, Any]:
+    started = time.perf_counter()
+    # No stored reply makes one mode look cheaper than another.
+    memory = models.QuestionMemory(database, reuse=False)
+    tried = Asking(database, doc, question, strategy, opener, started, memory)
+    row: dict[str, Any] = {"mode": strategy.mode}
+    try:
+        answers = tried.run()
+    except TqError as error:
+        row |= {"certainty": "failed", "answers": 0, "sections": [], "error": f"{error.code} {error.message}"}
+    else:
+        first = answers["shown"][0]
+        row |= {name: first[name] for name in ("certainty", "what", "document", "line_start", "line_end")}
+        row["answers"] = sum(one["what"] is not None for one in (*answers["shown"], *answers["held"]))
+        row["sections"] = tried.sections()
+    total = tried.caller.total()
+    return row | {
+        "ran_as": tried.ran_as,
+        "reads": tried.caller.done("read"),
+        "calls": total["calls"],
+        "input_tokens": total["input_tokens"],
+        "output_tokens": total["output_tokens"],
+        "cost": total["money"],
+        "elapsed_ms": _since(started),
+    }
+
+
+def _in_mode(strategy: Strategy, mode: str | None) -> Strategy:
+    if mode not in MODES:
+        raise TqError(
+            "TQ021",
+            "invalid value for the argument mode",
+            "It is NULL." if mode is None else f"It is {words.quoted(mode, 100)}.",
+            f"The modes are {', '.join(MODES)}.",
+        )
+    return replace(strategy, mode=mode)
 
 
 def _checked(question: str | None) -> str:
@@ -156,15 +220,30 @@ def _strategy(database: Database, name: str | None, version: int | None = None) 
     return found
 
 
-def _model(database: Database, strategy: Strategy, settings: dict[str, Any], purpose: str) -> Model:
+def _models(database: Database, strategy: Strategy, settings: dict[str, Any]) -> dict[str, Model]:
+    """purpose → its model: the strategy's, else the setting's of the purpose, else that of all."""
+    known: dict[str, Model] = {}
+    found: dict[str, Model] = {}
+    for purpose in PURPOSES:
+        name, layer = _named(strategy, settings, purpose)
+        if name not in known:
+            known[name] = _model(database, name, layer)
+        found[purpose] = known[name]
+    return found
+
+
+def _named(strategy: Strategy, settings: dict[str, Any], purpose: str) -> tuple[str, str]:
     own = f"model_{purpose}"
-    named = strategy.model_for(purpose)
-    name = named or str(settings.get(own) or settings.get("model", "extractive"))
+    if named := strategy.model_for(purpose):
+        return named, f"strategy {strategy.name}"
+    if settings.get(own):
+        return str(settings[own]), f"setting {own}"
+    return str(settings.get("model", "extractive")), "setting model"
+
+
+def _model(database: Database, name: str, layer: str) -> Model:
     found = asking.model(database, name)
     if found is None:
-        layer = "setting " + (own if settings.get(own) else "model")
-        if named:
-            layer = f"strategy {strategy.name}"
         raise TqError(
             "TQ020",
             "model not found",
@@ -192,9 +271,10 @@ class Asking:
         memory: models.QuestionMemory | None = None,
         begin: Begin | None = None,
         queued: Queued | None = None,
+        say: Callable[[str], None] | None = None,
     ) -> None:
         settings = asking.settings(database)
-        by_purpose = {purpose: _model(database, strategy, settings, purpose) for purpose in PURPOSES}
+        by_purpose = _models(database, strategy, settings)
         model = by_purpose["read"]
         self._database = database
         self._started = started
@@ -214,13 +294,20 @@ class Asking:
             database, bool(settings.get("reuse_replies", True)), resumed=queued.query if queued else None
         )
         self._budget = Budget(strategy, started)
-        self.caller = Caller(database, strategy, by_purpose, opener, self._memory, self._budget)
+        self.caller = Caller(
+            database,
+            strategy,
+            by_purpose,
+            opener,
+            self._memory,
+            self._budget,
+            int(settings.get("parallel_calls", 16)),
+        )
         self.caller.ended = self._heard
-        self._plan = Planned("lookup", (), ())
+        self.caller.say = say if settings.get("verbose") else None
+        self._search = Search(database, self._question, self.caller, begin)
         self._ranked: list[Claim] | None = None
-        self._scope: Scope | None = None
-        self._walk: Walk | None = None
-        self._widened = ""  # why the search left the picked sections, as a sentence
+        self._near: list[Claim] = []
 
     def _cut(self, question: str, limit: int) -> str:
         if len(question) <= limit:
@@ -230,8 +317,7 @@ class Asking:
         return question[:limit].rstrip()
 
     def run(self) -> Answers:
-        in_time = self._search()
-        found = self._settle(in_time)
+        found = self._settle(self._searched())
         self._check(found)
         elapsed = _since(self._started)
         answers = rows.answers(self._database, found, self.caller.total(), elapsed)
@@ -244,64 +330,40 @@ class Asking:
         return {"shown": shown, "held": held, "trace": record}
 
     def select(self) -> list[dict[str, Any]]:
-        """The nodes of all claims in order of rank, without comparing them."""
-        self._search()
-        sections: dict[str, dict[str, Any]] = {}
-        for claim in self._settle(comparing=False).claims:
-            for visit in claim.visits:
-                node = visit.node
-                sections.setdefault(
-                    node.id,
-                    {
-                        "document_id": visit.route.source.id,
-                        "node_id": node.id,
-                        "title": node.title,
-                        "line_start": node.line_start,
-                        "line_end": node.line_end,
-                    },
-                )
+        """The sections that bear on the question: those chosen from the whole trees, or the nodes of all claims, which are
+        not compared."""
+        self._searched(reading=False)
+        chosen = self._search.sections()
+        if chosen is not None:
+            return chosen
+        claims = self._settle(composing=False).claims
+        sections = {
+            visit.node.id: section(visit.route.source, visit.node)
+            for claim in claims
+            for visit in claim.visits
+        }
         return list(sections.values())
 
-    # ------------------------------------------------------------ plan and search
+    def sections(self) -> list[str]:
+        """The sections that answers came from, in words, once the question was asked."""
+        visits = dict.fromkeys(visit for claim in self._ranked or () for visit in claim.visits)
+        return [
+            f"{visit.route.source.label} {words.lines(visit.node.line_start, visit.node.line_end)}"
+            for visit in visits
+        ]
 
-    def _search(self) -> bool:
-        """Plan, and walk all routes to their ends; False where the time was over before."""
+    @property
+    def ran_as(self) -> str:
+        """The search mode that it came to."""
+        return self._search.ran_as
+
+    def _searched(self, reading: bool = True) -> bool:
+        """Whether the time was enough to search to the end."""
         try:
-            queries = self._queries if "plan" in self._question.queries_at else {}
-            task, left = plan.task(self._question, self.caller.model("plan"), self._ready, queries)
-            self._left += left
-            if self.caller.submit(task, self._planned):
-                self.caller.drain()
-            if self._plan.aims:
-                self._walk_all()
+            self._search.run(self._ready, self._queries, reading)
         except Spent:
             return False
         return True
-
-    def _planned(self, ended: Ended) -> None:
-        self._plan, left = plan.planned(self._question, ended)
-        self._left += left
-
-    def _walk_all(self) -> None:
-        room = int(self._question.model.input_chars * RULES_SHARE) - prompts.rules_chars()
-        room -= len(self._question.strategy.reasoning_rules)
-        queries = {document: plan.within(listed, room)[0] for document, listed in self._queries.items()}
-        self._scope = scope.choose(self._database, self._question, self._plan, self._ready, queries)
-        self._left += self._scope.left
-        self._walk = Walk(self._database, self._question, self._plan.aims, self._scope.sources, self.caller)
-        starts = self._begin.starts if self._begin else {}
-        self._walk.start(starts)
-        self.caller.drain()
-        if starts:
-            self._widen(self._walk, starts)
-
-    def _widen(self, walk: Walk, starts: Starts) -> None:
-        """Go on from the roots for the aims that nothing near the picks answers."""
-        settled = {claim.aim for claim in evidence.standing(walk.claims)}
-        wanted = [aim for aim in self._plan.aims if aim not in settled]
-        if walk.widen(starts, wanted):
-            self._widened = tell.widened(wanted, len(self._plan.aims))
-            self.caller.drain()
 
     # ------------------------------------------------------------ before the end
 
@@ -312,15 +374,27 @@ class Asking:
     def found(self) -> list[rows.Row]:
         """Rows of the claims that have come since the last call, as much as can be said before they are compared. Their
         quotes are checked; each keeps its id."""
-        if self._walk is None or self._scope is None:
-            return []
-        standing = evidence.standing(self._walk.claims) if self._ranked is None else self._ranked
+        search = self._search
+        standing = evidence.standing(search.claims) if self._ranked is None else self._ranked
         fresh = [claim for claim in standing if not claim.answer_id]
         good, _ = evidence.verify(fresh, asking.stored(self._database, evidence.lines_of(fresh)))
         for claim in good:
             claim.answer_id = str(uuid.uuid4())
         claims = rank(good, self._question.strategy)
-        found = Found(self._question, self._plan, self._scope, [], [], claims, {}, self._left, self._widened)
+        found = Found(
+            self._question,
+            search.planned,
+            search.scope,
+            [],
+            [],
+            claims,
+            [],
+            {},
+            self._left,
+            [],
+            search.widened,
+            search.ran_as,
+        )
         return rows.early(found, self.caller.done("read"), self.caller.total(), _since(self._started))
 
     def fresh_replies(self) -> Sequence[dict[str, Any]]:
@@ -329,41 +403,66 @@ class Asking:
 
     # ------------------------------------------------------------ what was found
 
-    def _settle(self, comparing: bool) -> Found:
-        """Check the quotes again, merge, rank, compare."""
-        if self._walk is None or self._scope is None:
-            nowhere = Scope([], [], False, (), {})
-            return Found(self._question, self._plan, nowhere, [], [], [], {}, self._left, self._widened)
-        strategy = self._question.strategy
-        routes, visits = self._walk.settle()
-        self._left += self._walk.left
-        ranked = self._ranked = rank(weigh.merge(self._verified(self._walk.claims)), strategy)
+    def _settle(self, composing: bool) -> Found:
+        """Check the quotes again, merge, rank; then compare, and compose what belongs together, where there is time."""
+        search, strategy = self._search, self._question.strategy
+        routes, visits, claims = search.settle()
+        self._left += search.left
+        ranked = self._ranked = rank(weigh.merge(self._verified(claims)), strategy)
         relations: compare.Relations = {}
-        if comparing:
+        composed: list[Claim] = []
+        if composing:
             rules = ruled(ranked)
             try:
                 compare.start(self.caller, ranked, rules, strategy.pairs, relations)
+                self._compose(ranked, composed)
                 self._heard()
                 self.caller.drain()
             except Spent:
-                pass  # what was compared until then counts
+                pass  # what came until then counts
             self._left += compare.complete(self.caller, rules, relations)
         compared: dict[int, int] = {}
         for pair in relations:
             for place in pair:
                 compared[id(ranked[place])] = compared.get(id(ranked[place]), 0) + 1
-        claims = rank(weigh.relate(ranked, relations), strategy)
+        standing = weigh.relate(ranked, relations)
+        for claim in composed:
+            claim.parts = [(aim, weigh.head_of(part, standing)) for aim, part in claim.parts]
+            own = [part for _, part in claim.parts]
+            against = dict.fromkeys(other for part in own for other in part.contradicts)
+            claim.contradicts = [other for other in against if other not in own]
         return Found(
             self._question,
-            self._plan,
-            self._scope,
+            search.planned,
+            search.scope,
             routes,
             visits,
-            claims,
+            rank([*standing, *composed], strategy),
+            self._near,
             compared,
             self._left,
-            self._widened,
+            search.notes,
+            search.widened,
+            search.ran_as,
         )
+
+    def _compose(self, ranked: Sequence[Claim], composed: list[Claim]) -> None:
+        """Submit the evidence that one answer may be made of."""
+        model = self.caller.model("write")
+        listed = write.listed(self._search.planned, ranked, model)
+        if not listed:
+            return
+
+        def take(ended: Ended) -> None:
+            claim, left = write.composed(self._question, self._search.planned, listed, ended)
+            self._left += left
+            if claim is not None:
+                composed.append(claim)
+
+        task = write.task(self._question, self._search.planned, listed, model)
+        if not self.caller.submit(task, take):
+            told = f"no answer was composed of the parts found: {self._budget.reason}"
+            self._left.append(Left("writing", told))
 
     def _verified(self, claims: list[Claim]) -> list[Claim]:
         good, bad = evidence.verify(claims, asking.stored(self._database, evidence.lines_of(claims)))
@@ -378,7 +477,9 @@ class Asking:
                     visit.node.line_end,
                 )
             )
-        return evidence.standing(good)
+        standing = evidence.standing(good)
+        self._near = [claim for claim in good if claim not in standing]
+        return standing
 
     def _check(self, found: Found) -> None:
         """Raise where the search did not come far enough to say anything."""
@@ -390,9 +491,9 @@ class Asking:
                 reason[0].upper() + reason[1:] + ".",
                 "Give the strategy a larger budget, or ask a narrower question.",
             )
-        if not found.visits:
+        if not found.scope.sources:
             raise TqError("TQ001", "document not found", "There is no tree to search.", "See tq.progress.")
-        if all(visit.choice is None for visit in found.visits):
+        if found.visits and all(visit.choice is None for visit in found.visits):
             reasons = [visit.rejected[-1] for visit in found.visits if visit.rejected]
             raise TqError(
                 "TQ104",

@@ -8,7 +8,7 @@ from typing import Any
 
 from tq.ask.scent import Scent
 from tq.model.limits import Fit, Model
-from tq.model.tasks import Parts
+from tq.model.tasks import Parts, Task
 from tq.strategy.settings import Strategy
 from tq.text.planning import Method, Part
 
@@ -84,7 +84,7 @@ class Source:
     root: Node
     language: str
     possible_queries: tuple[str, ...]
-    trails: tuple[Trail, ...]  # one an aim
+    trails: list[Trail]  # one an aim
 
     @property
     def id(self) -> str:
@@ -159,6 +159,7 @@ class Aim:
     subject: Subject
     part: Part
     asked: str
+    known: str = ""  # in a chain: what was found before, with its place
 
     @property
     def told(self) -> str:
@@ -186,6 +187,33 @@ class Planned:
                 alone = part == "what" or len(subject.asks) == 1
                 aims.append(Aim(len(aims), subject, part, what if alone else f"{own} {what}"))
         return Planned(method, tuple(subjects), tuple(aims))
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One reply as it came, and why it was thrown away, where it was."""
+
+    reply: Mapping[str, Any]
+    rejected: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """A task with all attempts at it. reply: None where it was given up; over_budget: it was given up because the budget
+    admits no further attempt."""
+
+    task: Task[Any]
+    reply: Any | None
+    attempts: tuple[Attempt, ...]
+    over_budget: bool
+    input_tokens: int
+    output_tokens: int
+    elapsed_ms: float
+
+    @property
+    def rejected(self) -> tuple[str, ...]:
+        """Why replies were thrown away."""
+        return tuple(one.rejected for one in self.attempts if one.rejected is not None)
 
 
 @dataclass(slots=True, eq=False)
@@ -218,6 +246,7 @@ class Visit:
     reason: str = ""
     opened: list[dict[str, Any]] = field(default_factory=list)
     rejected: list[str] = field(default_factory=list)
+    attempts: Sequence[Attempt] = ()
     given_up: bool = False  # after too many rejected replies
     next: list[Visit] = field(default_factory=list)
     input_tokens: int = 0
@@ -256,6 +285,14 @@ class Claim:
     fit: float
     sure: float = 1.0  # how much speaks for its being an answer at all; 1 is enough
     answer_id: str = ""  # where it was shown before the question's end
+    met: dict[int, float] = field(
+        default_factory=dict
+    )  # how directly it meets each aim that it was found for
+    method: str = ""  # of a composed answer
+    steps: str = ""  # of a composed answer: its own how
+    parts: list[tuple[Aim, Claim]] = field(
+        default_factory=list
+    )  # what it is composed of, and what each answers
     ranking: dict[str, float] = field(default_factory=dict)
     contradicts: list[Claim] = field(default_factory=list)
 
@@ -307,6 +344,9 @@ class Found:
     routes: list[Route]
     visits: list[Visit]
     claims: list[Claim]
+    near: list[Claim]  # that nothing sure stands beside
     compared: Mapping[int, int]
     left: list[Left]
+    notes: list[str]  # on how it was searched, as sentences
     widened: str  # why a follow-up left the picked sections, as a sentence
+    ran_as: str  # the search mode that it came to

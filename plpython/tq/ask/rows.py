@@ -7,16 +7,13 @@ from typing import Any
 
 import msgspec
 
-from tq.ask import tell, trace, words
-from tq.ask.pieces import Rough
+from tq.ask import tell, trace
 from tq.ask.records import Aim, Claim, Found, Subject
-from tq.database import asking
+from tq.ask.unsettled import unsettled
 from tq.database.connection import Database
 from tq.errors import TqError
 from tq.strategy import disagreement
 from tq.strategy.settings import Strategy
-
-NEAREST_CHARS = 400  # of the line that came nearest
 
 Row = dict[str, Any]
 
@@ -26,8 +23,8 @@ def answers(database: Database, found: Found, cost: Row, elapsed_ms: float) -> l
     told = {"cost": cost, "elapsed_ms": elapsed_ms}
     if not found.claims:
         return [_unsettled(database, found, told)]
-    answered = {claim.aim for claim in found.claims}
-    unanswered = [aim for aim in found.planned.aims if aim not in answered]
+    answered = {aim for claim in found.claims for aim in claim.met}
+    unanswered = [aim for aim in found.planned.aims if aim.where not in answered]
     return [_answer(rank, claim, found, unanswered, told) for rank, claim in enumerate(found.claims, 1)]
 
 
@@ -40,8 +37,7 @@ def early(found: Found, reads: int, cost: Row, elapsed_ms: float) -> list[Row]:
 def _answer(rank: int, claim: Claim, found: Found, unanswered: Sequence[Aim], told: Row) -> Row:
     against, versions = disagreement.split(claim, found.claims)
     replaced = any(disagreement.side(claim, other) == "newer version" for other in versions)
-    compared = found.compared.get(id(claim), 0)
-    method = "comparison" if against or claim.agreement > 1 else "lookup"
+    method = claim.method or ("comparison" if against or claim.agreement > 1 else "lookup")
     if against:
         certainty, doubt = "disputed", "conflicting sources"
     elif replaced:
@@ -56,19 +52,20 @@ def _answer(rank: int, claim: Claim, found: Found, unanswered: Sequence[Aim], to
         "rank": rank,
         "what": claim.what,
         "why": " ".join([tell.why(claim), *disagreement.sentences(claim, against, versions)]),
-        "how": tell.how(claim, found.planned.aims, method, compared, found.left, found.widened),
+        "how": tell.how(claim, found, method),
         "method": method,
         "certainty": certainty,
         "disagreement": bool(against),
-        "missing": tell.missing(unanswered, found.left, found.widened),
+        "missing": tell.missing(found, unanswered),
         "doubt": doubt,
         "specialist": bool(against),
         "score": claim.score,
-        "detail": _detail(found, claim.aim.subject, told)
+        "detail": _detail(found, found.planned.subjects if claim.parts else (claim.aim.subject,), told)
         | {
             "unanswered": [aim.told for aim in unanswered],
             "ranking": claim.ranking
             | {"weights": found.question.strategy.weights, "places": claim.agreement},
+            "composed_of": [found.claims.index(part) + 1 for _, part in claim.parts if part in found.claims],
             "contradictions": _sides(claim, against, found),
             "versions": _sides(claim, versions, found),
         },
@@ -80,59 +77,49 @@ def _sides(claim: Claim, others: Sequence[Claim], found: Found) -> list[Row]:
 
 
 def _unsettled(database: Database, found: Found, told: Row) -> Row:
-    scope, visits, left = found.scope, found.visits, found.left
-    near = tell.nearest(scope.sources, found.planned.aims)
-    line = None
-    if near is not None:
-        place = (near.source.id, near.line)
-        line = asking.stored(database, [place]).get(place)
-    excerpt = ""
-    if near is not None and line is not None:
-        weights = {term: near.source.trails[0].terms.get(term, 1.0) for term in near.terms}
-        excerpt = Rough(weights).excerpt(line.text, NEAREST_CHARS)
-    outside = not scope.terms_found
-    incomplete = any(item.kind not in ("question", "possible queries") for item in left)
+    said = unsettled(database, found)
+    near = said.nearest
     return {
         **_flat(None),
         "rank": 1,
         "what": None,
-        "why": tell.unsettled_why(scope.sources, visits),
-        "how": tell.unsettled_how(visits, left, found.widened),
-        "method": "lookup",
+        "why": said.why,
+        "how": said.how,
+        "method": found.planned.method,
         "certainty": "unsettled",
         "disagreement": False,
-        "missing": tell.unsettled_missing(
-            scope.sources, scope.surface, visits, near, excerpt, scope.absent, left
-        ),
-        "doubt": "outside the corpus" if outside else "missing context",
-        # Where everything was searched, or the material is on something else, reading on settles nothing.
-        "specialist": outside or not incomplete,
+        "missing": said.missing,
+        "doubt": said.doubt,
+        "specialist": said.specialist,
         "score": None,
-        "detail": _detail(found, None, told)
+        "detail": _detail(found, found.planned.subjects, told)
         | {
+            "unsettled": said.kind,
             "ranking": None,
             "contradictions": [],
             "versions": [],
             "nearest": None
-            if near is None or line is None
+            if near is None
             else {
                 "document": near.source.row.name,
                 "version": near.source.row.version,
-                "line": near.line,
-                "text": words.short(excerpt, 500),
+                "line": near.line_start,
+                "line_end": near.line_end,
+                "text": near.text,
             },
         },
     }
 
 
-def _detail(found: Found, subject: Subject | None, told: Row) -> Row:
-    subjects = found.planned.subjects if subject is None else (subject,)
+def _detail(found: Found, subjects: Sequence[Subject], told: Row) -> Row:
     question = found.question
     return {
         "parts": [msgspec.to_builtins(item.parts) for item in subjects],
         "omissions": [trace.left(item) for item in found.left],
         "strategy": question.strategy.name,
         "strategy_version": question.strategy.version,
+        "mode": question.strategy.mode,
+        "ran_as": found.ran_as,
         "model": question.model.name,
         "reads": len(found.visits),
         **told,

@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from tq.ask import words
 from tq.ask.records import Aim, Left, Planned, Question, Scope, Source, SourceRow, Trail
 from tq.ask.scent import Scent
 from tq.database import asking
@@ -19,14 +20,8 @@ MAX_CANDIDATES = 1_000  # distinct terms of a question that are looked up
 MAX_TERMS = 48  # of those the ones that are followed, the rarest that occur first
 MAX_KIN = 48  # other words for them that are looked up, for the weightiest terms first
 SURFACE_CHARS = 20_000  # of a question whose words are kept to be shown
-MAX_NAMES = 20  # documents named in one sentence
-
-
-def names(labels: Sequence[str]) -> str:
-    """Names in a sentence, at most MAX_NAMES of them."""
-    if len(labels) > MAX_NAMES:
-        return ", ".join(labels[:MAX_NAMES]) + f" and {len(labels) - MAX_NAMES} more"
-    return ", ".join(labels)
+WAITING_NAMED = 5  # documents that are not ready, named in one sentence
+WAITING_CHARS = 80  # of what keeps one of them
 
 
 def label(row: SourceRow) -> str:
@@ -38,7 +33,11 @@ def resolve(database: Database, doc: str | None) -> tuple[list[SourceRow], list[
     rows = asking.resolve(database, doc)
     ready = [row for row in rows if row.ready and row.line_count]
     waiting = [row for row in rows if not row.ready]
-    told = names([f"{row.name} (version {row.version}: {row.detail})" for row in waiting])
+    shown = [
+        f"{row.name} (version {row.version}: {words.short(row.detail or '', WAITING_CHARS)})"
+        for row in waiting
+    ]
+    told = words.names(shown, WAITING_NAMED)
     if not ready:
         if waiting:
             raise TqError("TQ002", "document not ready", told + ".", "See tq.progress for how far each is.")
@@ -99,7 +98,7 @@ def choose(
         left.append(
             Left(
                 "documents",
-                f"{_documents(len(rest))} not searched ({why}): {names([label(r) for r in rest])}",
+                f"{_documents(len(rest))} not searched ({why}): {words.names([label(r) for r in rest])}",
             )
         )
     sources = _sources(database, question, planned.aims, chosen, queries, followed, asked)
@@ -206,14 +205,7 @@ def _sources(
         held = found.get(row.id, {})
         trails = []
         for aim in aims:
-            weights = own[aim.where, language]
-            mine = {term: held[term] for term in weights if term in held}
-            scent = None
-            if question.scent:
-                stand_ins = others(weights, language)
-                sought = mine | {term: held[term] for term in stand_ins if term in held}
-                scent = Scent(sought, weights, row.line_count or 1, stand_ins)
-            trails.append(Trail(weights, scent, mine, surfaces[language]))
+            trails.append(_trail(question, row, own[aim.where, language], held, surfaces[language]))
         sources.append(
             Source(
                 place=len(sources),
@@ -221,10 +213,45 @@ def _sources(
                 root=roots[row.id],
                 language=language,
                 possible_queries=tuple(queries.get(row.id, ())),
-                trails=tuple(trails),
+                trails=trails,
             )
         )
     return sources
+
+
+def _trail(
+    question: Question,
+    row: SourceRow,
+    weights: Mapping[str, float],
+    held: Mapping[str, Sequence[int]],
+    surface: Mapping[str, str],
+) -> Trail:
+    mine = {term: held[term] for term in weights if term in held}
+    scent = None
+    if question.scent:
+        stand_ins = others(weights, _language(row))
+        sought = mine | {term: held[term] for term in stand_ins if term in held}
+        scent = Scent(sought, weights, row.line_count or 1, stand_ins)
+    return Trail(weights, scent, mine, surface)
+
+
+def follow(database: Database, question: Question, sources: Sequence[Source], aim: Aim) -> None:
+    """New trails for an aim that has learned words since the documents were chosen."""
+    rows = [source.row for source in sources]
+    held_lines = asking.text_lines(database, rows)
+    for language in _languages(rows):
+        here = [source for source in sources if _language(source.row) == language]
+        ids = [source.id for source in here]
+        wanted = list(dict.fromkeys(asked_terms(aim.asked, language)))[:MAX_CANDIDATES]
+        hits = asking.hits(database, ids, wanted)
+        weights = _rarities([source.row for source in here], wanted, hits, held_lines)
+        sought = [*weights, *others(weights, language)] if question.scent else list(weights)
+        found = asking.postings(database, ids, sought)
+        surface = _surface(aim.asked, language)
+        for source in here:
+            source.trails[aim.where] = _trail(
+                question, source.row, weights, found.get(source.id, {}), surface
+            )
 
 
 def others(weights: Mapping[str, float], language: str) -> dict[str, tuple[str, float]]:

@@ -7,8 +7,9 @@ from typing import Any
 
 import msgspec
 
+from tq.ask import narrate
 from tq.ask.caller import Caller
-from tq.ask.records import Begin, Found, Left, Route, Visit
+from tq.ask.records import Attempt, Begin, Ended, Found, Left, Route, Visit
 from tq.model import prompts
 from tq.strategy.settings import Strategy
 
@@ -34,6 +35,7 @@ def trace(
         "replies": replies,
         "routes": [_route(route) for route in found.routes],
         "reads": [_read(visit) for visit in found.visits],
+        "steps": [_step(*step) for step in caller.steps],
         "omissions": [left(item) | {"document_id": item.document} for item in found.left],
         "calls": caller.told(),
     }
@@ -103,7 +105,25 @@ def _read(visit: Visit) -> dict[str, Any]:
         "opened": visit.opened,
         "reason": visit.reason,
         "rejected": visit.rejected,
+        "replies": _replies(visit.attempts),
         "input_tokens": visit.input_tokens,
         "output_tokens": visit.output_tokens,
         "elapsed_ms": round(visit.elapsed_ms, 3),
     }
+
+
+def _step(document: str | None, ended: Ended) -> dict[str, Any]:
+    """A call that is no read."""
+    return {
+        "document_id": document,
+        "purpose": ended.task.purpose,
+        "told": narrate.line(ended),
+        "replies": _replies(ended.attempts),
+        "input_tokens": ended.input_tokens,
+        "output_tokens": ended.output_tokens,
+        "elapsed_ms": round(ended.elapsed_ms, 3),
+    }
+
+
+def _replies(attempts: Sequence[Attempt]) -> list[dict[str, Any]]:
+    return [{"reply": one.reply, "rejected": one.rejected} for one in attempts]

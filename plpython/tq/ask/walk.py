@@ -11,11 +11,12 @@ from dataclasses import replace
 from functools import partial
 
 from tq.ask import evidence, words
-from tq.ask.caller import Caller, Ended
+from tq.ask.caller import Caller
 from tq.ask.pieces import CHILD_CHARS, NUMBER_CHARS, Rough, best, fill, inner_groups, line_items, refine
 from tq.ask.records import (
     Aim,
     Claim,
+    Ended,
     Left,
     Node,
     NodeContent,
@@ -36,7 +37,7 @@ MAX_PIECES = 8  # of one leaf that are read
 FRAME_CHARS = 1_000  # of a read's prompt that are neither rules nor items
 LETTERS_CHARS = 150  # of the line that names all letters, and of headings that an empty node lacks
 
-Starts = Mapping[str, Sequence[Start]]  # by document
+Starts = Callable[[Source, Aim], Sequence[Start]]
 
 
 def share(budget: int, strengths: Sequence[float]) -> list[int]:
@@ -61,13 +62,11 @@ class Walk:
         self,
         database: Database,
         question: Question,
-        aims: Sequence[Aim],
         sources: Sequence[Source],
         caller: Caller,
     ) -> None:
         self._database = database
         self._question = question
-        self._aims = aims
         self._sources = sources
         self._caller = caller
         self.roots: list[Visit] = []
@@ -75,29 +74,22 @@ class Walk:
         self.left: list[Left] = []
         self._dropped: dict[int, list[Node]] = {}  # by the place of their document
 
-    def start(self, starts: Starts) -> None:
-        """A route from each root, one an aim; in a document that has starts, from these instead."""
+    def start(self, aims: Sequence[Aim], starts: Starts) -> None:
+        """A route from every node that an aim starts at in a document."""
         for source in self._sources:
-            begun = starts.get(source.id) or [Start(source.root, "the root")]
-            budgets = share(max(self._question.strategy.routes, len(begun)), [1.0] * len(begun))
-            for aim in self._aims:
+            for aim in aims:
+                begun = starts(source, aim)
+                budgets = share(max(self._question.strategy.routes, len(begun)), [1.0] * len(begun))
                 for start, budget in zip(begun, budgets, strict=True):
-                    self._begin(source, aim, start, budget)
+                    route = Route(source, aim, None)
+                    self.roots += self._open(route, None, [(start.node, start.because, budget)])
 
-    def widen(self, starts: Starts, aims: Sequence[Aim]) -> bool:
-        """A route from the root of each document that was searched from elsewhere, one for each of these aims;
-        False where there is none."""
-        before = len(self.roots)
-        for source in self._sources:
-            begun = {start.node.id for start in starts.get(source.id, ())}
-            if begun and source.root.id not in begun:
-                for aim in aims:
-                    self._begin(source, aim, Start(source.root, "the root"), self._question.strategy.routes)
-        return len(self.roots) > before
-
-    def _begin(self, source: Source, aim: Aim, start: Start, budget: int) -> None:
-        route = Route(source, aim, None)
-        self.roots += self._open(route, None, [(start.node, start.because, budget)])
+    def is_open(self, source: Source, aim: Aim) -> bool:
+        """Whether the root of a document was read for an aim."""
+        return any(
+            visit.route.source is source and visit.route.aim == aim and visit.node.id == source.root.id
+            for visit in self.roots
+        )
 
     # ------------------------------------------------------------ opening nodes
 
@@ -252,6 +244,8 @@ class Walk:
             children=(),
             query=visit.route.aim.subject.parts,
             question=question.shown,
+            asked=visit.route.aim.asked,
+            known=visit.route.aim.known,
             breadcrumb=words.short(" › ".join([source.row.name, *above]), FRAME_CHARS // 2),
             terms=source.trails[visit.route.aim.where].terms,
             language=source.language,
@@ -295,6 +289,7 @@ class Walk:
         visit.input_tokens, visit.output_tokens = ended.input_tokens, ended.output_tokens
         visit.elapsed_ms = ended.elapsed_ms
         visit.rejected = list(ended.rejected)
+        visit.attempts = ended.attempts
         task, reply = ended.task, ended.reply
         assert isinstance(task, Read)
         if reply is None:

@@ -60,6 +60,8 @@ def absorb(head: Claim, other: Claim) -> None:
     head.fit = max(head.fit, other.fit)
     head.sure = max(head.sure, other.sure)
     head.answer_id = head.answer_id or other.answer_id
+    for aim, fit in other.met.items():
+        head.met[aim] = max(fit, head.met.get(aim, 0.0))
 
 
 def merge(claims: Sequence[Claim]) -> list[Claim]:
@@ -69,9 +71,9 @@ def merge(claims: Sequence[Claim]) -> list[Claim]:
     alike: dict[tuple[int, bool, int], list[_Head]] = {}
     for claim in claims:
         said = stated(claim.what, claim.citations[0].source.language)
-        aim, values = claim.aim.where, _values(said)
-        near = alike.setdefault((aim, said.denies, len(said.quantities)), [])
-        found = by_text.get((aim, said.text))
+        subject, values = claim.aim.subject.where, _values(said)
+        near = alike.setdefault((subject, said.denies, len(said.quantities)), [])
+        found = by_text.get((subject, said.text))
         if found is None and said.quantities:
             found = next((head for head in near if _same(head, said, values)), None)
         if found is not None:
@@ -80,7 +82,7 @@ def merge(claims: Sequence[Claim]) -> list[Claim]:
         head = _Head(claim, said, values)
         heads.append(head)
         near.append(head)
-        by_text[aim, said.text] = head
+        by_text[subject, said.text] = head
     return [head.claim for head in heads]
 
 
@@ -108,3 +110,8 @@ def relate(ranked: Sequence[Claim], relations: Mapping[Pair, str]) -> list[Claim
             here.contradicts.append(there)
             there.contradicts.append(here)
     return [claim for place, claim in enumerate(ranked) if head[place] == place]
+
+
+def head_of(claim: Claim, heads: Sequence[Claim]) -> Claim:
+    """The claim that another one was merged into, or itself."""
+    return next((head for head in heads if head is claim or claim.citations[0] in head.citations), claim)

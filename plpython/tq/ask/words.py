@@ -32,18 +32,23 @@ def quoted(text: str, limit: int = 240) -> str:
 def hits(lines_hit: int, terms: Mapping[str, int], surface: Mapping[str, str], limit: int = 4) -> str:
     """What scent says of a child, in words."""
     if not lines_hit:
-        return "none of its lines holds a term of the question"
+        return "none of its lines has a word of the question"
     strongest = sorted(terms.items(), key=lambda pair: (-pair[1], pair[0]))[:limit]
-    listed = ", ".join(f"{surface.get(term, term)} {number}" for term, number in strongest)
-    return (
-        f"{count(lines_hit, 'line')} {'holds' if lines_hit == 1 else 'hold'} terms of the question ({listed})"
-    )
+    shown = listed([f"“{surface.get(term, term)}” ({number})" for term, number in strongest])
+    return f"{lines_hit} of its lines {'has' if lines_hit == 1 else 'have'} {shown}"
 
 
-def listed(items: Sequence[str]) -> str:
+def listed(items: Sequence[str], last: str = "and") -> str:
     if len(items) < 2:
         return "".join(items)
-    return ", ".join(items[:-1]) + " and " + items[-1]
+    return f"{', '.join(items[:-1])} {last} {items[-1]}"
+
+
+def names(labels: Sequence[str], limit: int = 20) -> str:
+    """The first names, and how many more there are."""
+    if len(labels) > limit:
+        return ", ".join(labels[:limit]) + f" and {len(labels) - limit} more"
+    return ", ".join(labels)
 
 
 def clean(text: str) -> str:

@@ -18,7 +18,11 @@ from tq.model.limits import Model
 MODEL = Statement(f"SELECT m.name, {COLUMNS} FROM tq.model AS m WHERE m.name = $1", ("text",))
 SETTINGS = Statement(
     "SELECT name, value::text AS value FROM tq.setting"
-    " WHERE name IN ('model', 'scent', 'reuse_replies', 'possible_queries', 'model_plan', 'model_read', 'model_compare')"
+    " WHERE name IN ('model', 'scent', 'reuse_replies', 'possible_queries', 'parallel_calls', 'model_plan', 'model_read',"
+    " 'model_compare', 'model_write')"
+    # SET tq.verbose = on, for one session.
+    " UNION ALL SELECT 'verbose', CASE WHEN lower(current_setting('tq.verbose', TRUE))"
+    " IN ('on', 'true', 'yes', '1') THEN 'true' ELSE 'false' END"
 )
 ASKED = Statement(
     "SELECT document, question, strategy, strategy_version, thread_id::text AS thread, turn"
@@ -93,6 +97,18 @@ NODES = Statement(
     WHERE n.document_id = $1 AND n.id = ANY ($2)
     """,
     ("uuid", "uuid[]"),
+)
+# All nodes of a tree, a parent before its children, each with its first bullet.
+TREE = Statement(
+    """
+    SELECT n.id::text AS id, n.target_node_id::text AS parent, n.is_leaf, n.line_start, n.line_end, n.depth,
+           coalesce(n.title, '') AS title, coalesce(f.text, '') AS bullet
+    FROM tq.node AS n
+    LEFT JOIN tq.bullet AS f ON f.document_id = n.document_id AND f.node_id = n.id AND f.ordinal = 1
+    WHERE n.document_id = $1
+    ORDER BY n.line_start, n.depth
+    """,
+    ("uuid",),
 )
 LINES = Statement(
     """
@@ -234,6 +250,18 @@ def nodes(database: Database, document: str, wanted: Sequence[Node]) -> dict[str
                 for child, leaf, first, last, title, bullet in msgspec.json.decode(row["children"])
             ],
         )
+    return found
+
+
+def tree(database: Database, document: str) -> list[tuple[Node, str]]:
+    """All nodes of a document with their first bullets, a parent before its children."""
+    paths: dict[str, tuple[str, ...]] = {}
+    found: list[tuple[Node, str]] = []
+    for rows in database.stream(TREE, document):
+        for row in rows:
+            path = paths.get(row["parent"], ())
+            paths[row["id"]] = (*path, row["title"])
+            found.append((_node(row, row["depth"], path), row["bullet"]))
     return found
 
 

@@ -11,7 +11,6 @@ from tq.database.connection import Database, Row, Statement
 from tq.model.driver import Reply
 from tq.model.limits import Model
 
-PURPOSES = ("mark", "summarise", "plan", "read", "compare")
 # Of the alias m. Prices as double precision: both adapters give a float.
 COLUMNS = (
     "m.name AS model, m.driver, m.input_tokens, m.output_tokens, m.chars_per_token, m.windows_per_call,"

@@ -113,6 +113,7 @@ class Outcome:
     elapsed_ms: float
     cached_tokens: int = 0
     free: bool = False
+    data: Mapping[str, Any] | None = None  # the reply as it came
 
 
 class Delayed:
@@ -192,6 +193,7 @@ def checked(task: Task[Any], reply: Reply, elapsed_ms: float) -> Outcome:
         elapsed_ms,
         reply.cached_tokens,
         reply.free,
+        reply.data,
     )
 
 

@@ -8,14 +8,14 @@ import threading
 from collections.abc import Sequence
 from typing import Any
 
+from tq.model import composing
 from tq.model.driver import Reply, count_tokens
 from tq.model.limits import Model
-from tq.model.tasks import Child, Compare, Item, Mark, Plan, Read, Summarise, Task
+from tq.model.tasks import Child, Compare, Item, Mark, Plan, Read, Select, Summarise, Task, Write
 from tq.text.claims import relation
 from tq.text.extract import covering, summary
 from tq.text.match import LINE_LIMIT, SURE, Match, Matcher
 from tq.text.passages import Passage, Source, passages
-from tq.text.planning import plan
 from tq.text.question import Question, question
 from tq.text.segment import Row, boundaries, title_of
 
@@ -53,25 +53,17 @@ class Extractive:
         if isinstance(task, Summarise):
             return summarise(task)
         if isinstance(task, Plan):
-            return planned(task)
+            return composing.plan(task)
         if isinstance(task, Compare):
             chosen = relation(
                 task.question, task.first, task.second, task.first_quote, task.second_quote, task.language
             )
             return {"relation": chosen}
+        if isinstance(task, Select):
+            return composing.select(task)
+        if isinstance(task, Write):
+            return composing.write(task)
         raise TypeError(f"the extractive driver knows no task {task.purpose}")
-
-
-def planned(task: Plan) -> dict[str, Any]:
-    """Subjects and method, by rule."""
-    found = plan(task.question, task.language)
-    return {
-        "method": found.method,
-        "subjects": [
-            {"what": one.what, "why": one.why, "how": one.how, "asks": list(one.asks)}
-            for one in found.subjects
-        ],
-    }
 
 
 def mark(task: Mark) -> dict[str, Any]:
@@ -136,7 +128,7 @@ def read(task: Read) -> dict[str, Any]:
 
 def _wording(task: Read) -> str:
     """The part of the question this read is after, in the question's own words."""
-    return task.query.what or task.question
+    return task.asked or task.query.what or task.question
 
 
 def _nothing() -> dict[str, Any]:

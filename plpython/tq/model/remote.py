@@ -90,9 +90,20 @@ def reply_of(text: str, sent: int, received: int, cached: int) -> Reply:
     except (msgspec.DecodeError, UnicodeDecodeError):
         data = None
     if isinstance(data, dict):
-        data = {name: value for name, value in data.items() if name not in COMPUTED}
+        data = {name: storable(value) for name, value in data.items() if name not in COMPUTED}
         return Reply(data, sent, received, cached)
     return Reply({}, sent, received, cached, "the reply is not a JSON object of the required form")
+
+
+def storable(value: Any) -> Any:
+    """What a model wrote, as PostgreSQL can keep it: without NUL."""
+    if isinstance(value, str):
+        return value.replace("\x00", "\ufffd")
+    if isinstance(value, list):
+        return [storable(one) for one in value]
+    if isinstance(value, dict):
+        return {storable(name): storable(one) for name, one in value.items()}
+    return value
 
 
 def unfenced(text: str) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from tq.model.tasks import COMPUTED, Mark, Plan, Read, Summarise, Task
+from tq.model.tasks import COMPUTED, Mark, Plan, Read, Select, Summarise, Task, Write
 from tq.text.planning import MAX_SUBJECTS
 
 Schema = dict[str, Any]
@@ -77,6 +77,13 @@ def closed(task: Task[Any]) -> Schema:
         for name in ("first", "last"):
             fields["bullets"]["items"]["properties"][name] = numbers
         fields["bullets"]["items"]["properties"]["text"] = {"type": "string", "maxLength": task.max_chars}
+    elif isinstance(task, Select):
+        fields["sections"] |= {"items": _numbers([one.number for one in task.sections])}
+        fields["sections"]["maxItems"] = min(task.max_sections, len(task.sections))
+    elif isinstance(task, Write):
+        letters = [letter for one in task.evidence for letter in one.figures]
+        fields["uses"]["items"] = _numbers([one.number for one in task.evidence])
+        fields["figures"] |= {"items": {"type": "string", "enum": letters}} if letters else {"maxItems": 0}
     elif isinstance(task, Plan):
         fields["subjects"] |= {"minItems": 1, "maxItems": MAX_SUBJECTS}
         fields["subjects"]["items"]["properties"]["asks"] |= {"minItems": 1, "maxItems": 3}

@@ -15,9 +15,12 @@ import msgspec
 
 from tq.model import prompts
 from tq.text.facts import missing_facts
+from tq.text.figures import Operation, work_out
 from tq.text.planning import MAX_SUBJECTS, Method, Part, added
+from tq.text.quantities import Quantity, quantities
 
 Choice = Literal["ANSWER", "DESCEND", "NOT_HERE"]
+FIGURE_LETTERS = "abcdefgh"  # figures of one quote that may be chosen
 COMPUTED = frozenset({"fit", "sure", "also"})  # fields of replies that a model is not asked for
 Relation = Literal["same", "compatible", "contradicts", "unclear"]
 
@@ -153,6 +156,57 @@ class ReadReply(msgspec.Struct, frozen=True):
 
 class CompareReply(msgspec.Struct, frozen=True):
     relation: Relation
+
+
+class SelectReply(msgspec.Struct, frozen=True):
+    """Sections by number, the best first; none is a reply as well."""
+
+    sections: list[int]
+
+
+class WriteReply(msgspec.Struct, frozen=True):
+    """An answer of several pieces of evidence; where they make none, everything is empty."""
+
+    what: str
+    why: str
+    how: str
+    uses: list[int]
+    operation: Operation = "none"
+    figures: list[str] = []
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A node of the tree on a list, by its number among all nodes of its document. Scent as in Child."""
+
+    number: int
+    depth: int
+    is_leaf: bool
+    line_start: int
+    line_end: int
+    title: str
+    first_bullet: str
+    lines_hit: int = 0
+    terms_hit: Mapping[str, int] = field(default_factory=dict)
+    together: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """A checked quote on a list. place: its document and lines, in words; answers: the part of the question that it was
+    found for; says: what it says to that, in the words of the claim."""
+
+    number: int
+    place: str
+    answers: str
+    says: str
+    quote: str
+
+    @property
+    def figures(self) -> dict[str, Quantity]:
+        """The numbers of the quote, each by its letter: "1a"."""
+        found = [one for one in quantities(self.quote) if one.kind == "number" and one.high is None]
+        return {f"{self.number}{letter}": one for letter, one in zip(FIGURE_LETTERS, found, strict=False)}
 
 
 R = TypeVar("R", bound=msgspec.Struct)
@@ -306,6 +360,8 @@ class Read(Task[ReadReply]):
     children: Sequence[Child]
     query: Parts
     question: str = ""  # as it was asked
+    asked: str = ""  # the part of it that is sought here
+    known: str = ""  # in a chain: what was found before
     breadcrumb: str = ""  # titles from the root down, "A › B"
     terms: Mapping[str, float] = field(
         default_factory=dict
@@ -376,3 +432,72 @@ class Compare(Task[CompareReply]):
 
     def check(self, reply: CompareReply) -> None:
         """The relation is a closed list already."""
+
+
+@dataclass(frozen=True)
+class Select(Task[SelectReply]):
+    """Choose sections from the view of a document's tree, or from a slice of it."""
+
+    sections: Sequence[Section]
+    query: Parts
+    question: str = ""  # as it was asked
+    asked: str = ""  # the part of it that is sought
+    breadcrumb: str = ""
+    terms: Mapping[str, float] = field(default_factory=dict)
+    language: str = "none"
+    rejected: Sequence[str] = ()
+    max_sections: int = 100
+
+    purpose = "select"
+    reply_type = SelectReply
+
+    def prompt(self) -> Prompt:
+        return Prompt(*prompts.select(self))
+
+    def check(self, reply: SelectReply) -> None:
+        """Numbers that are not on the list are filtered by whoever asked, and counted."""
+
+
+@dataclass(frozen=True)
+class Write(Task[WriteReply]):
+    """Compose one answer of several pieces of checked evidence."""
+
+    question: str
+    method: Method
+    evidence: Sequence[Evidence]
+    language: str = "none"
+    rejected: Sequence[str] = ()
+    max_chars: int = 100_000  # of each text
+
+    purpose = "write"
+    reply_type = WriteReply
+
+    def prompt(self) -> Prompt:
+        return Prompt(*prompts.write(self))
+
+    def check(self, reply: WriteReply) -> None:
+        if not reply.uses:
+            return
+        known = {one.number: one for one in self.evidence}
+        if unknown := [number for number in reply.uses if number not in known]:
+            raise Rejected(f"there is no evidence {', '.join(map(str, unknown))}")
+        used = [known[number] for number in dict.fromkeys(reply.uses)]
+        if len(used) < 2:
+            raise Rejected("an answer of one piece of evidence is not composed")
+        texts = (reply.what, reply.why, reply.how)
+        if not all(text.strip() for text in texts):
+            raise Rejected("an answer needs its what, its why and its how")
+        if max(map(len, texts)) > self.max_chars:
+            raise Rejected(f"a text is longer than {self.max_chars} characters")
+        quotes = "\n".join(one.quote for one in used)
+        # Names of places and words of the question are no facts that an answer brings in.
+        frame = "\n".join([self.question, *(f"{one.place}\n{one.answers}" for one in used)])
+        for text in texts:
+            if absent := missing_facts(text, f"{quotes}\n{frame}"):
+                raise Rejected("it says what the quotes that it uses do not: " + ", ".join(absent))
+        if reply.operation != "none":
+            figures = {letter: one for piece in used for letter, one in piece.figures.items()}
+            if unknown_figures := [letter for letter in reply.figures if letter not in figures]:
+                raise Rejected("there is no figure " + ", ".join(unknown_figures))
+            if work_out(reply.operation, [figures[letter] for letter in reply.figures]) is None:
+                raise Rejected("these figures have no " + reply.operation + ": other units, or too few")

@@ -37,11 +37,14 @@ class Strategy:
     model_plan: str | None = None
     model_read: str | None = None
     model_compare: str | None = None
+    model_write: str | None = None
     max_calls: int | None = None
     max_tokens: int | None = None
     max_cost: float | None = None
     max_seconds: float | None = None
     scope: str | None = None
+    mode: str = "tree"
+    merge: str = "union"
     format: str = "rows"
     language: str = "english"
     version: int = 0

@@ -721,6 +721,13 @@ def _days(months: Decimal, end: int) -> Decimal:
     return years * _YEAR_DAYS[end] + (months - 12 * years) * _MONTH_DAYS[end]
 
 
+def in_unit(q: Quantity, unit: str) -> Decimal:
+    """The value of a number in another unit of its dimension."""
+    one = Decimal(1)
+    assert q.value is not None
+    return q.value * _FACTORS.get(q.unit, ("", one))[1] / _FACTORS.get(unit, ("", one))[1]
+
+
 def _base(q: Quantity) -> tuple[Decimal, Decimal] | None:
     if q.value is None:
         return None

@@ -17,7 +17,21 @@ from typing import TYPE_CHECKING
 from tq.text.planning import FRAME, MAX_SUBJECTS
 
 if TYPE_CHECKING:
-    from tq.model.tasks import Child, Compare, Item, Line, Mark, Plan, Read, Summarise
+    from tq.model.tasks import (
+        Child,
+        Compare,
+        Evidence,
+        Item,
+        Line,
+        Mark,
+        Parts,
+        Plan,
+        Read,
+        Section,
+        Select,
+        Summarise,
+        Write,
+    )
 
 FOLDER = Path(__file__).parent
 HOLE = re.compile(r"\{\{(\w+)\}\}")
@@ -153,8 +167,6 @@ def read(task: Read) -> tuple[str, str]:
             "chars": task.max_chars,
         },
     )
-    query = task.query
-    asked = [("", task.question), ("what: ", query.what), ("why: ", query.why), ("how: ", query.how)]
     user = fill(
         "read.user",
         {
@@ -165,13 +177,27 @@ def read(task: Read) -> tuple[str, str]:
             "depth": task.depth,
             "items": _items(task.items, not task.is_leaf),
             "children": _children(task.children),
-            "query": "\n".join(f"  {label}{plain(part)}" for label, part in asked if part),
+            "query": _query(task.question, task.query, task.asked, task.known),
             "open": _open([child.letter for child in task.children]),
             "example": task.items[0].number if task.items else 1,
             "again": _again(task.rejected),
         },
     )
     return system, user
+
+
+def _query(question: str, parts: Parts, asked: str, known: str = "") -> str:
+    """The question with its parts, and which of them is sought where it is not the whole."""
+    sought = "" if asked in (question, parts.what) else asked
+    shown = [
+        ("", question),
+        ("what: ", parts.what),
+        ("why: ", parts.why),
+        ("how: ", parts.how),
+        ("sought here: ", sought),
+        ("known before: ", known),
+    ]
+    return "\n".join(f"  {label}{plain(part)}" for label, part in shown if part)
 
 
 def _open(letters: Sequence[str]) -> str:
@@ -189,13 +215,57 @@ def _children(children: Sequence[Child]) -> str:
 
 def child(one: Child) -> str:
     """A child's line, at most tq.model.limits.CHILD_FRAME characters beside its bullet."""
-    scent = ""
-    if one.lines_hit:
-        strongest = sorted(one.terms_hit.items(), key=lambda pair: (-pair[1], pair[0]))[:TERMS]
-        hits = ", ".join(f"{plain(term)[:TERM_CHARS]} {count}" for term, count in strongest)
-        scent = f" · {one.lines_hit} lines hold terms of the query ({hits})"
     where = f"lines {one.line_start}–{one.line_end}"
-    return f"  [{one.letter}] {one.node_id} · {where} · {plain(one.first_bullet)}{scent}"
+    return f"  [{one.letter}] {one.node_id} · {where} · {plain(one.first_bullet)}{_scent(one)}"
+
+
+def _scent(one: Child | Section) -> str:
+    if not one.lines_hit:
+        return ""
+    strongest = sorted(one.terms_hit.items(), key=lambda pair: (-pair[1], pair[0]))[:TERMS]
+    hits = ", ".join(f"{plain(term)[:TERM_CHARS]} {count}" for term, count in strongest)
+    return f" · {one.lines_hit} lines hold terms of the query ({hits})"
+
+
+def section(one: Section) -> str:
+    """A section's line in the view of a tree."""
+    title = f"{plain(one.title)[:TITLE_CHARS]} · " if one.title else ""
+    where = f"lines {one.line_start}–{one.line_end}"
+    bullet = plain(one.first_bullet)
+    return f"{'  ' * one.depth}[{one.number}] {where} · {title}{bullet}{_scent(one)}"
+
+
+def select(task: Select) -> tuple[str, str]:
+    return fill("select.system", {"most": task.max_sections}), fill(
+        "select.user",
+        {
+            "path": plain(task.breadcrumb),
+            "sections": "\n".join(map(section, task.sections)) or "  (none)",
+            "query": _query(task.question, task.query, task.asked),
+            "again": _again(task.rejected),
+        },
+    )
+
+
+def write(task: Write) -> tuple[str, str]:
+    return fill("write.system", {"method": task.method, "chars": task.max_chars}), fill(
+        "write.user",
+        {
+            "question": f"  {plain(task.question)}",
+            "evidence": "\n".join(map(evidence, task.evidence)),
+            "again": _again(task.rejected),
+        },
+    )
+
+
+def evidence(one: Evidence) -> str:
+    """A piece of evidence with its figures."""
+    figures = ", ".join(f"{letter} {found.number}" for letter, found in one.figures.items())
+    told = f"\n      figures: {plain(figures)}" if figures else ""
+    return (
+        f"  [{one.number}] {plain(one.place)} · on: {plain(one.answers)}\n      says: {plain(one.says)}\n"
+        f"      quote: {plain(one.quote)}{told}"
+    )
 
 
 def compare(task: Compare) -> tuple[str, str]:
