@@ -123,6 +123,16 @@ RETURN CASE
     ELSE make_date(left(btrim(value), 4)::int, substr(btrim(value), 6, 2)::int, right(btrim(value), 2)::int) END;
 COMMENT ON FUNCTION tq_private.date_of IS 'A text such as 2024-12-31 as a date, or NULL.';
 
+CREATE OR REPLACE FUNCTION tq_private.date_plus(day date, span interval) RETURNS date
+LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+RETURN CASE WHEN day BETWEEN DATE '1000-01-01' AND DATE '9000-01-01' THEN (day + span)::date END;
+COMMENT ON FUNCTION tq_private.date_plus IS 'A date and a span of at most 999 years; NULL for a date far out.';
+
+CREATE OR REPLACE FUNCTION tq_private.days_between(day date, from_day date) RETURNS numeric
+LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+RETURN CASE WHEN isfinite(day) AND isfinite(from_day) THEN (day - from_day)::numeric END;
+COMMENT ON FUNCTION tq_private.days_between IS 'Days from one date to another; NULL where one is infinite.';
+
 CREATE OR REPLACE FUNCTION tq_private.boolean_of(value text) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 RETURN CASE lower(btrim(value)) WHEN 'true' THEN TRUE WHEN 'yes' THEN TRUE WHEN '1' THEN TRUE

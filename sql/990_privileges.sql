@@ -138,7 +138,8 @@ BEGIN
               ask_walk ask_record answered select_walk modes_walk rejected_line follow_walk known_thread picks_of_answers picks_of_citations keep_picks
               queue_question stop_query check_strategy raise_problem known_query line_range
               take_places pause_model recall_reply replies_of replay_walk fit_of estimate_of read_citation
-              stored_document source_of source_url_of page_image_of table_place table_markdown strategy_values number_of date_of boolean_of'),
+              stored_document source_of source_url_of page_image_of table_place table_markdown strategy_values number_of date_of boolean_of
+              date_plus days_between'),
             ('tq_private', 'tq_loader', 'store_document change_documents'),
             ('tq', 'tq_reader, tq_loader, tq_worker', 'rerank answer_text correct'),
             ('tq_private', 'tq_reader, tq_loader, tq_worker', 'rerank_of text_of keep_correction corrections_of'),

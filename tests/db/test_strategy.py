@@ -351,3 +351,31 @@ def test_two_sessions_that_change_strategies_take_turns(db: Connection, url: str
             waiting.result()
         assert caught.value.sqlstate == "TQ021"
     assert value(db, "SELECT inherits FROM tq.strategy WHERE name = 'b'") == "default"
+
+
+@pytest.mark.parametrize(
+    "scope",
+    [
+        "effective_on - loaded_at > 3",
+        "effective_on + interval '999 years' > current_date",
+        "effective_on - interval '999 years' - interval '999 years' < '2000-01-01'",
+        "(metadata ->> 'year')::numeric / (metadata ->> 'zero')::numeric > 1",
+        "(metadata ->> 'day')::date > '2000-01-01'",
+        "(metadata ->> 'flag')::boolean",
+        "metadata -> 'year' ->> 'deeper' = 'x'",
+        "source_weight * 999999999999999 * 999999999999999 > 1",
+    ],
+)
+def test_nothing_in_a_document_makes_an_expression_fail(db: Connection, scope: str) -> None:
+    for number, (dated, metadata) in enumerate(
+        [
+            ("infinity", '{"year": "n/a", "zero": "0", "day": "2024-02-31", "flag": "perhaps"}'),
+            ("-infinity", '{"year": "2024", "zero": "0.0", "day": "0001-01-01", "flag": {}}'),
+            ("9999-12-31", '{"year": [1], "zero": null, "day": "tomorrow", "flag": "yes"}'),
+            (None, "{}"),
+        ]
+    ):
+        load(db, f"odd {number}", TEXT.format(24), effective_on=dated, metadata=metadata)
+    load(db, "kept", TEXT.format(24))
+    db.execute("INSERT INTO tq.strategy (name, scope) VALUES ('odd', %s)", [f"({scope}) OR name = 'kept'"])
+    assert "kept" in {c["document"] for row in asked(db, None, "odd") for c in row["citations"]}

@@ -5,8 +5,9 @@ against closed lists of columns, operators and functions; what it keeps is a sma
 `compile_sql` writes SQL from such a tree: names and operators come from the lists here, every literal is a parameter.
 So whatever stands in a stored tree, nothing but an expression over these columns can come of it.
 
-Nothing an expression computes can fail on a row: a text that is no number is NULL where a number is wanted, and so is
-what is divided by 0. sqlglot is imported when an expression is parsed, not when it is used.
+Nothing an expression computes can fail on a row: a text that is no number is NULL where a number is wanted, and so are what is
+divided by 0, and days from or to a date that is infinite or not between the years 1000 and 9000. sqlglot is imported when an
+expression is parsed, not when it is used.
 """
 
 from __future__ import annotations
@@ -100,9 +101,9 @@ FORMS: Final[Mapping[str, _Form]] = {
     "*": _reckon("*"),
     "/": _Form("({} / nullif({}, 0))", (_N, _N), "number"),
     "minus": _Form("(- {})", (_N,), "number"),
-    "date + interval": _Form("({} + {})::date", (_D, ("interval",)), "date"),
-    "date - interval": _Form("({} - {})::date", (_D, ("interval",)), "date"),
-    "date - date": _Form("({} - {})::numeric", (_D, _D), "number"),
+    "date + interval": _Form("tq_private.date_plus({}, {})", (_D, ("interval",)), "date"),
+    "date - interval": _Form("tq_private.date_plus({}, - {})", (_D, ("interval",)), "date"),
+    "date - date": _Form("tq_private.days_between({}, {})", (_D, _D), "number"),
     "text to number": _Form("tq_private.number_of({})", (_T,), "number"),
     "text to date": _Form("tq_private.date_of({})", (_T,), "date"),
     "text to boolean": _Form("tq_private.boolean_of({})", (_T,), "boolean"),
@@ -120,7 +121,7 @@ HINT: Final = (
     f"&&, ->>, CASE, casts to numeric, date, boolean and text, + - * /, and call {', '.join(FUNCTIONS)}."
 )
 
-_INTERVAL = re.compile(r"\d{1,4} (?:day|week|month|year)s?")
+_INTERVAL = re.compile(r"\d{1,4} (?:day|week|month)s?|\d{1,3} years?")
 _NUMBER = re.compile(r"\d{1,15}(?:\.\d{1,15})?|\.\d{1,15}")
 
 
@@ -247,8 +248,8 @@ def interval(value: str) -> _Part:
     plain = " ".join(value.lower().split())
     if not _INTERVAL.fullmatch(plain):
         raise Refused(
-            f"The interval {value[:40]!r} is none of days, weeks, months or years.",
-            "Write interval '6 months'.",
+            f"The interval {value[:40]!r} is not read.",
+            "Write interval '6 months': at most 9999 days, weeks or months, or 999 years.",
         )
     return _Part(["interval", plain], "interval")
 
