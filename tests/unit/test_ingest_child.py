@@ -87,6 +87,11 @@ def test_a_crash_by_signal() -> None:
     assert error.hint
 
 
+def test_a_kill_from_outside_says_nothing_of_the_file() -> None:
+    error = failure("import os, signal\nos.kill(os.getpid(), signal.SIGKILL)")
+    assert (error.code, error.message) == ("XX000", "the converter was killed")  # no TQ01x: it is tried again
+
+
 def test_an_end_without_an_end() -> None:
     assert failure("print()" if False else "pass").code == "TQ011"
 

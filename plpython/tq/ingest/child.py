@@ -30,6 +30,7 @@ SLICE = 1 << 20  # bytes of the file fetched at a time
 WAIT_SECONDS = 0.1
 STDERR_BYTES = 4096
 MAX_OUTPUT_LINE = 512 << 20  # bytes of one JSON line: a converter gone wild must not fill the server's memory
+FROM_OUTSIDE = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)  # no crash sends these
 SEARCH_PATH = "/usr/bin:/bin:/usr/sbin:/sbin"
 
 Row = tuple[
@@ -185,6 +186,7 @@ class Conversion:
         self._threads: list[threading.Thread] = []
         self._process: subprocess.Popen[bytes] | None = None
         self._deadline = 0.0
+        self._killed = False  # by us
         self._offset: int | None = 0  # of the next bytes to fetch; None when all are
 
     def __enter__(self) -> Conversion:
@@ -299,6 +301,14 @@ class Conversion:
             return TqError(
                 "XX000", "the converter is not installed", last, "Run `make up`; `tq doctor` looks closer."
             )
+        if -code in FROM_OUTSIDE and not self._killed:
+            # Nothing that the file did: the step is tried again.
+            return TqError(
+                "XX000",
+                "the converter was killed",
+                f"signal {signal.Signals(-code).name}, from outside",
+                "Most often the system wants memory back; its log tells. Then SELECT tq.retry() with the document's name.",
+            )
         how = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit status {code}"
         return TqError(
             "TQ011",
@@ -368,6 +378,7 @@ class Conversion:
         process = self._process
         if process is None:
             return
+        self._killed = True
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
         with contextlib.suppress(subprocess.TimeoutExpired):
