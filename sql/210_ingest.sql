@@ -1,6 +1,6 @@
 -- Work: messages of the queues become lines, windows, leaves, bullets and a tree.
 
--- It commits between its steps, so that nothing around it may set a parameter: names are qualified in Python.
+-- It commits between its steps, so that nothing around it may set a parameter: each of its transactions sets the search path.
 CREATE OR REPLACE PROCEDURE tq_private.work(seconds int, until_empty boolean, INOUT result int, INOUT problem jsonb)
 LANGUAGE plpython3u AS $$
 from tq import entry

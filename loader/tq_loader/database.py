@@ -12,6 +12,9 @@ from psycopg.rows import dict_row
 
 from tq.database.connection import Row, Statement
 
+# What a command asks means the server's own functions, whatever somebody made that fits better.
+OWN_PATH_OF_SESSION = "SET search_path = pg_catalog, pg_temp"
+
 
 @cache
 def _typed(statement: Statement) -> str:
@@ -32,10 +35,13 @@ class PsycopgDatabase:
     def connect(
         cls, url: str, watch: Callable[[], None] = lambda: None, timeout: int | None = None
     ) -> PsycopgDatabase:
-        """A connection made for long work: no statement timeout, and a name that pg_stat_activity shows. ``timeout``:
-        seconds to wait for it."""
+        """A connection made for long work: no statement timeout, the names that our functions see, and a name that
+        pg_stat_activity shows. ``timeout``: seconds to wait for it."""
         connection = psycopg.connect(
-            url, application_name="tq worker", options="-c statement_timeout=0", connect_timeout=timeout
+            url,
+            application_name="tq worker",
+            options="-c statement_timeout=0 -c search_path=pg_catalog,tq,pg_temp",
+            connect_timeout=timeout,
         )
         return cls(connection, watch)
 

@@ -59,8 +59,11 @@ def examine(url: str | None = None, instance: str | None = None) -> list[Finding
             return findings
     import psycopg
 
+    from tq_loader.database import OWN_PATH_OF_SESSION
+
     try:
         connection = psycopg.connect(named, autocommit=True, connect_timeout=5)
+        connection.execute(OWN_PATH_OF_SESSION)
     except psycopg.Error as error:
         seen = " ".join(str(error).split())
         return [

@@ -90,12 +90,13 @@ def migrate(url: str, say: Say = lambda line: None) -> Migrated:
 
 
 def _migrate(outer: Any, raw: psycopg.Connection[Any], say: Say) -> Migrated:
+    # Before anything else: a superuser runs all this, and a function that somebody put into the schema public may fit a
+    # call better than the server's own.
+    raw.execute("SET LOCAL search_path = pg_catalog, pg_temp")
     raw.execute("SELECT pg_advisory_xact_lock(%s)", [LOCK])
     raw.add_notice_handler(lambda notice: _tell(notice, say))
     _check_server(raw)
     raw.execute("SET LOCAL client_min_messages = warning")
-    # Not the role's own: with one that is called tq, "$user" would put unqualified names into the schema tq.
-    raw.execute("SET LOCAL search_path = public")
     raw.execute("CREATE SCHEMA IF NOT EXISTS tq")
     raw.execute("CREATE SCHEMA IF NOT EXISTS tq_private")
     _make_extensions(raw)
@@ -156,11 +157,18 @@ def _make_extensions(raw: psycopg.Connection[Any]) -> None:
                 f"the server has no extension {name}",
                 f"install the package {package.replace('NN', str(major))}",
             )
-        raw.execute(f"CREATE EXTENSION IF NOT EXISTS {name}")  # one of the two above
+        _make_extension(raw, name)
     # pg_cron can be made in one database of a cluster alone; everywhere else scheduling is simply not there.
     row = raw.execute("SELECT current_setting('cron.database_name', true) = current_database()").fetchone()
     if row is not None and row[0]:
-        raw.execute("CREATE EXTENSION IF NOT EXISTS pg_cron")
+        _make_extension(raw, "pg_cron")
+
+
+def _make_extension(raw: psycopg.Connection[Any], name: str) -> None:
+    """name: one of ours. What brings no schema of its own goes to public."""
+    raw.execute("SET LOCAL search_path = public")
+    raw.execute(f"CREATE EXTENSION IF NOT EXISTS {name}")
+    raw.execute("SET LOCAL search_path = pg_catalog, pg_temp")
 
 
 def _install_pgmq(raw: psycopg.Connection[Any], say: Say) -> str:
@@ -181,7 +189,7 @@ def _install_pgmq(raw: psycopg.Connection[Any], say: Say) -> str:
     elif there:
         version = recorded or "unknown (found)"
     elif available:
-        raw.execute("CREATE EXTENSION pgmq")
+        _make_extension(raw, "pgmq")
         found = raw.execute("SELECT extversion FROM pg_extension WHERE extname = 'pgmq'").fetchone()
         assert found is not None
         version = f"{found[0]} (extension)"

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -325,3 +327,54 @@ def test_possible_queries_are_edited_by_the_documents_owner(db: Connection, logi
     denied(second, "SELECT tq.set_questions('mine', '{a}')")  # who reads all does not write all
     assert value(loader, "SELECT tq.set_questions('mine', '{a,b,c}')") == 3
     assert value(login("admin"), "SELECT tq.set_questions('mine', '{a}')") == 1
+
+
+TRAPS = """
+    CREATE SCHEMA trap;
+    CREATE TABLE trap.sprung (name text);
+    CREATE FUNCTION trap.spring(name text) RETURNS void LANGUAGE sql AS 'INSERT INTO trap.sprung VALUES ($1)';
+    CREATE FUNCTION trap.clock_timestamp() RETURNS timestamptz LANGUAGE plpgsql AS
+        $$ BEGIN PERFORM trap.spring('clock_timestamp'); RETURN pg_catalog.clock_timestamp(); END $$;
+    CREATE FUNCTION trap.now() RETURNS timestamptz LANGUAGE plpgsql AS
+        $$ BEGIN PERFORM trap.spring('now'); RETURN pg_catalog.now(); END $$;
+    CREATE FUNCTION trap.unnest(anyarray) RETURNS SETOF anyelement LANGUAGE plpgsql AS
+        $$ BEGIN PERFORM trap.spring('unnest'); RETURN QUERY SELECT * FROM pg_catalog.unnest($1); END $$;
+    CREATE FUNCTION trap.current_setting(text) RETURNS text LANGUAGE plpgsql AS
+        $$ BEGIN PERFORM trap.spring('current_setting'); RETURN pg_catalog.current_setting($1); END $$;
+    CREATE FUNCTION trap.to_regclass(text) RETURNS regclass LANGUAGE plpgsql AS
+        $$ BEGIN PERFORM trap.spring('to_regclass'); RETURN pg_catalog.to_regclass($1); END $$;
+    CREATE FUNCTION trap.same(text, text) RETURNS boolean LANGUAGE plpgsql AS
+        $$ BEGIN PERFORM trap.spring('='); RETURN $1 OPERATOR(pg_catalog.=) $2; END $$;
+    CREATE OPERATOR trap.= (FUNCTION = trap.same, LEFTARG = text, RIGHTARG = text);
+"""
+
+
+def test_functions_of_others_are_never_called(
+    db: Connection, url: str, tq_command: list[str], tmp_path: Path
+) -> None:
+    """What somebody made in a schema of the path, to be run by a worker, a command or a migration with its rights."""
+    db.execute(TRAPS)
+    db.execute(f'ALTER DATABASE "{db.info.dbname}" SET search_path = trap, pg_catalog')
+    with psycopg.connect(url, autocommit=True) as connection:
+        value(connection, "SELECT tq.load_text('x.md', %s)", TEXT)
+        connection.execute("CALL tq.work(30, TRUE)")
+        assert value(connection, "SELECT status::text FROM tq.document") == "ready"
+        assert value(connection, "SHOW search_path") == "trap, pg_catalog"
+        value(connection, "SELECT tq.load_text('y.md', %s)", TEXT)
+        connection.execute("SELECT * FROM tq.ask('x.md', 'How much is the fee?')").fetchall()
+    file = tmp_path / "z.md"
+    file.write_text(TEXT, encoding="utf-8")
+    for arguments in (
+        ["worker", "--until-empty"],
+        ["load", str(file)],
+        ["ask", "*", "How much is the fee for a missed visit?", "--explain"],
+        ["status"],
+        ["doctor"],
+        ["migrate"],
+    ):
+        environment = os.environ | {"TQ_URL": url}
+        done = subprocess.run(
+            [*tq_command, *arguments], env=environment, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0 or arguments == ["doctor"], done.stderr
+        assert db.execute("SELECT DISTINCT name FROM trap.sprung").fetchall() == [], arguments

@@ -25,11 +25,13 @@ def connected(url: str | None) -> Iterator[psycopg.Connection[Row]]:
     import psycopg
     from psycopg.rows import dict_row
 
+    from tq_loader.database import OWN_PATH_OF_SESSION
     from tq_loader.home import database_url
 
     with psycopg.connect(
         database_url(url), autocommit=True, row_factory=dict_row, application_name="tq"
     ) as connection:
+        connection.execute(OWN_PATH_OF_SESSION)
         yield connection
 
 

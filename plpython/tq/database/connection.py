@@ -12,6 +12,10 @@ from typing import Any, ClassVar, Protocol
 
 Row = dict[str, Any]
 
+# The names that our functions see, for the rest of a transaction. A procedure that commits can have no SET clause: each
+# of its transactions begins with this, and its caller's path comes back by itself.
+OWN_PATH = "SELECT pg_catalog.set_config('search_path', 'pg_catalog, tq, pg_temp', TRUE)"
+
 
 @dataclass(frozen=True, slots=True)
 class Statement:
@@ -74,8 +78,13 @@ class PlpyDatabase:
 
     def __init__(self, plpy: Any) -> None:
         self._plpy = plpy
+        self._begins = False  # a transaction of our own, in which nothing was said yet
 
     def _plan(self, statement: Statement) -> Any:
+        # Not at once after a commit: a statement takes a snapshot, and whoever waits for a model holds none.
+        if self._begins:
+            self._begins = False
+            self._plpy.execute(OWN_PATH)
         plan = self._plans.get(statement)
         if plan is None:
             plan = self._plans[statement] = self._plpy.prepare(statement.sql, list(statement.types))
@@ -94,9 +103,11 @@ class PlpyDatabase:
 
     def commit(self) -> None:
         self._plpy.commit()
+        self._begins = True
 
     def rollback(self) -> None:
         self._plpy.rollback()
+        self._begins = True
 
     def pulse(self) -> None:
         self._plpy.execute("SELECT 1")
