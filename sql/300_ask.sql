@@ -39,8 +39,16 @@ BEGIN
                            specialist, score, detail)
     SELECT a.answer_id, query, a.rank, a.rank <= shown, a.what, a.why, a.how, a.method,
            a.certainty, a.disagreement, a.missing, a.doubt, a.specialist, a.score, a.detail
-    FROM jsonb_populate_recordset(NULL::tq.answer_row, rows) AS a;
+    FROM jsonb_populate_recordset(NULL::tq.answer_row, rows) AS a
+    -- An answer that was shown before the end: what readers said of it meanwhile stays with it.
+    ON CONFLICT (id) DO UPDATE SET
+        rank = excluded.rank, shown = excluded.shown, what = excluded.what, why = excluded.why, how = excluded.how,
+        method = excluded.method, certainty = excluded.certainty, disagreement = excluded.disagreement,
+        missing = excluded.missing, doubt = excluded.doubt, specialist = excluded.specialist, score = excluded.score,
+        detail = excluded.detail;
 
+    DELETE FROM tq.citation AS c
+    WHERE c.answer_id IN (SELECT (a.answer ->> 'answer_id')::uuid FROM jsonb_array_elements(rows) AS a (answer));
     INSERT INTO tq.citation (document_id, answer_id, ordinal, line_start, line_end, quote, page, locator, node_id, source)
     SELECT c.document_id, (a.answer ->> 'answer_id')::uuid, c.number, c.line_start, c.line_end, c.quote, c.page,
            c.locator, c.node_id, c.source
@@ -98,9 +106,12 @@ BEGIN
         document_id uuid, purpose text, told text, replies jsonb, input_tokens int, output_tokens int, elapsed_ms real)
     WHERE r.document_id IS NULL OR r.document_id = ANY (there);
 
-    -- An answer that was shown while the question was being asked keeps its id.
+    -- An answer that was shown while this question was being asked keeps its id; no other id is taken from the walk.
     SELECT jsonb_agg(a.answer || jsonb_build_object(
-               'answer_id', coalesce((a.answer ->> 'answer_id')::uuid, gen_random_uuid()), 'query_id', query)
+               'answer_id', coalesce((SELECT s.id FROM tq.answer AS s
+                                      WHERE s.id = (a.answer ->> 'answer_id')::uuid AND s.query_id = keep_walk.query),
+                                     gen_random_uuid()),
+               'query_id', query)
            ORDER BY a.number)
     INTO rows
     FROM jsonb_array_elements((walk -> 'shown') || (walk -> 'held')) WITH ORDINALITY AS a (answer, number);

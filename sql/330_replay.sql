@@ -15,6 +15,10 @@ DECLARE
     walked record;
 BEGIN
     asked := tq_private.known_query(replay.query_id);
+    IF asked.status <> 'answered' THEN
+        PERFORM tq_private.invalid_argument('query_id', format('The question is %s.', asked.status),
+            'Replay a question that was answered; tq.query has its status.');
+    END IF;
     walked := tq_private.replay_walk(asked.id::text);
     PERFORM tq_private.raise_problem(walked.problem);
     -- Ids and times are those of the question; all else is found again.

@@ -153,7 +153,10 @@ BEGIN
         RETURN FALSE;
     END IF;
     there := tq_private.lock_read(walk);
-    DELETE FROM tq.answer AS a WHERE a.query_id = query_answered.query;
+    -- What was shown before and is no answer of its own in the end, such as one that says the same as another.
+    DELETE FROM tq.answer AS a
+    WHERE a.query_id = query_answered.query AND a.id::text NOT IN (
+        SELECT coalesce(e.entry ->> 'answer_id', '') FROM jsonb_array_elements((walk -> 'shown') || (walk -> 'held')) AS e (entry));
     PERFORM tq_private.keep_calls(query_answered.query, '[]');
     UPDATE tq.query AS q SET
         model = nullif(t.model, ''), plan = t.plan, held_back = t.held_back, prompts = t.prompts,

@@ -637,7 +637,9 @@ def check_workers(connection: psycopg.Connection[Any]) -> list[Finding]:
     elif oldest is not None and oldest >= STALE_MINUTES:
         mend = "SELECT tq.schedule();  or once: CALL tq.work(until_empty => true);"
         findings.append(
-            Finding("workers", "warn", f"none, and a document has waited for {oldest} minutes", mend)
+            Finding(
+                "workers", "warn", f"none, and a document or a question has waited for {oldest} minutes", mend
+            )
         )
     else:
         findings.append(
@@ -652,10 +654,10 @@ def check_workers(connection: psycopg.Connection[Any]) -> list[Finding]:
 def _oldest_minutes(connection: psycopg.Connection[Any]) -> int | None:
     """How long the oldest message that could be taken has waited, in minutes."""
     ages = []
-    for queue in ("q_tq_convert", "q_tq_model"):
+    for queue in ("q_tq_convert", "q_tq_model", "q_tq_ask"):
         if connection.execute("SELECT to_regclass(%s)", [f"pgmq.{queue}"]).fetchone() == (None,):
             continue
-        # The names are the two above.
+        # The names are those above.
         row = connection.execute(
             f"SELECT extract(epoch FROM now() - min(enqueued_at)) / 60 FROM pgmq.{queue} WHERE vt <= now()"
         ).fetchone()

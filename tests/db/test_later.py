@@ -151,6 +151,13 @@ def test_a_question_of_the_queue_gets_what_tq_ask_answers(
     assert answers(clinic, query) == []
     assert rows(clinic, "SELECT waiting FROM tq.queue WHERE queue = 'tq_ask'") == [{"waiting": 1}]
     assert "waiting" in value(clinic, "SELECT tq.explain(%s) LIMIT 1", query)
+    with pytest.raises(psycopg.Error) as caught:
+        clinic.execute("SELECT * FROM tq.replay(%s)", [query])
+    assert caught.value.sqlstate == "TQ021"
+    told = subprocess.run(
+        [*tq_command, "status", "--url", url], check=True, capture_output=True, text=True
+    ).stdout
+    assert str(query) in told
     if outside:
         subprocess.run([*tq_command, "worker", "--url", url, "--until-empty"], check=True)
     else:
@@ -186,12 +193,16 @@ def test_rows_arrive_as_they_are_found_and_each_is_told(
         assert all(row["ok"] for row in rows(clinic, "SELECT * FROM tq.check(%s)", early["answer_id"]))
         assert state(clinic, query)["status"] == "asking"
         assert state(clinic, query)["reads"] >= 1
+        assert "24 hours" in value(clinic, "SELECT tq.answer_text(%s)", query)
+        clinic.execute("SELECT tq.correct(%s, '36 hours')", [early["answer_id"]])
         gate.open.set()
         notices = told(clinic, lambda notice: "status" in notice)
         work_done.result(60)
     found = answers(clinic, query)
     assert {answer["certainty"] for answer in found} == {"disputed"}
-    assert early["answer_id"] in [answer["answer_id"] for answer in found]
+    (kept,) = [answer for answer in found if answer["answer_id"] == early["answer_id"]]
+    assert kept["detail"]["corrections"][0]["what"] == "36 hours"
+    assert kept["citations"] == early["citations"]
     ids = [str(answer["answer_id"]) for answer in found]
     assert notices[-1] == {"query_id": str(query), "status": "answered", "shown": len(found), "answers": ids}
     final = [notice for notice in notices if notice.get("final")]

@@ -1,4 +1,4 @@
-"""tq status: how far the documents are, and what waits in the queues."""
+"""tq status: how far documents and questions are, and what waits in the queues."""
 
 from __future__ import annotations
 
@@ -6,15 +6,22 @@ import click
 
 from tq_loader.commands import options
 
+# Questions of the queue that are not through, and those that failed a short while ago.
+QUESTIONS = """
+SELECT id AS query_id, question, document, strategy, status, reads, asked_at, sqlstate, error, hint FROM tq.query
+WHERE status IN ('waiting', 'asking') OR status = 'failed' AND finished_at > now() - interval '1 hour'
+ORDER BY asked_at DESC LIMIT 20
+"""
 
-@click.command("status", short_help="Show how far documents are, and the queues.")
+
+@click.command("status", short_help="Show how far documents and questions are, and the queues.")
 @click.argument("doc", required=False)
 @options.url
 @options.as_json
 def command(doc: str | None, url: str | None, as_json: bool) -> None:
     """Show how far documents are, why one failed, and what waits in the queues.
 
-    DOC is a name, in which * stands for anything.
+    DOC is a name, in which * stands for anything. Questions of tq.ask_later are yours, as far as they are not answered.
     """
     from tq_loader.commands import render, visible
     from tq_loader.commands.client import connected
@@ -25,9 +32,10 @@ def command(doc: str | None, url: str | None, as_json: bool) -> None:
             "FROM tq.progress WHERE %(like)s::text IS NULL OR document LIKE %(like)s ORDER BY document, version",
             {"like": None if doc is None else like(doc)},
         ).fetchall()
+        questions = [] if doc else connection.execute(QUESTIONS).fetchall()
         queues = connection.execute("SELECT * FROM tq.queue ORDER BY queue").fetchall()
     if as_json:
-        render.as_json({"documents": documents, "queues": queues})
+        render.as_json({"documents": documents, "questions": questions, "queues": queues})
         return
     if documents:
         render.table(
@@ -57,6 +65,20 @@ def command(doc: str | None, url: str | None, as_json: bool) -> None:
             click.echo(f"{visible.line(row['document'])}: {visible.line(row['error'])} [{row['sqlstate']}]")
             if row["hint"]:
                 click.echo(f"  hint: {visible.line(row['hint'])}")
+    if questions:
+        click.echo()
+        render.table(
+            ("question", "of", "status", "nodes read", "query_id"),
+            [
+                (render.short(q["question"], 50), q["document"], q["status"], q["reads"], q["query_id"])
+                for q in questions
+            ],
+        )
+    for question in questions:
+        if question["sqlstate"]:
+            click.echo(f"{question['query_id']}: {visible.line(question['error'])} [{question['sqlstate']}]")
+            if question["hint"]:
+                click.echo(f"  hint: {visible.line(question['hint'])}")
     click.echo()
     render.table(
         ("queue", "waiting", "in flight", "dead"),
