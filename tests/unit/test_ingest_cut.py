@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tq.ingest.cut import BLANK, HEADING, SENTENCE_END, TABLE, Boundary, Leaf, cut, openings
+from tq.ingest.cut import BLANK, FURNITURE, HEADING, SENTENCE_END, TABLE, Boundary, Leaf, cut, openings
 from tq.ingest.windows import Windows, cost, is_nothing, shown_chars
 from tq.model.limits import Fit
 
@@ -38,7 +38,11 @@ def test_leaves_tile_any_document_and_keep_the_limit(data: st.DataObject) -> Non
     count = data.draw(st.integers(1, 120))
     costs = data.draw(st.lists(st.integers(4, 700), min_size=count, max_size=count))
     flags = data.draw(
-        st.lists(st.sampled_from([0, BLANK, SENTENCE_END, HEADING, TABLE]), min_size=count, max_size=count)
+        st.lists(
+            st.sampled_from([0, BLANK, SENTENCE_END, HEADING, TABLE, FURNITURE]),
+            min_size=count,
+            max_size=count,
+        )
     )
     lines = data.draw(st.sets(st.integers(1, count), max_size=count))
     boundaries = {
@@ -97,6 +101,16 @@ def test_a_table_is_a_leaf_of_its_own_and_whole() -> None:
     leaves, _ = cut([90] + [40] * 5 + [4, 90], flags, {4: Boundary(4)}, FIT)
     assert ranges(leaves) == [(1, 1), (2, 7), (8, 8)]
     assert [leaf.kind for leaf in leaves] == ["text", "table", "text"]
+
+
+def test_a_table_goes_on_over_the_feet_and_heads_of_pages() -> None:
+    flags = [0] + [TABLE] * 2 + [FURNITURE] * 2 + [TABLE] * 3 + [FURNITURE, 0]
+    leaves, _ = cut([90] + [30] * 7 + [10, 90], flags, {}, FIT)
+    assert [(leaf.start, leaf.end, leaf.kind) for leaf in leaves] == [
+        (1, 1, "text"),
+        (2, 8, "table"),
+        (9, 10, "text"),
+    ]
 
 
 def test_an_overlong_stretch_is_cut_evenly_at_its_best_lines() -> None:

@@ -243,7 +243,7 @@ CUT_LINES = Statement(
     "CASE WHEN btrim(l.text, $4) = '' THEN 1 ELSE 0 END"
     r" | CASE WHEN right(rtrim(l.text, E' \t\"”’»)]'), 1) IN ('.', '!', '?', '…', '。', '！', '？', '؟', '।', ':', ';')"
     " THEN 2 ELSE 0 END"
-    " | CASE l.kind WHEN 'heading' THEN 4 WHEN 'table' THEN 8 WHEN 'code' THEN 16 ELSE 0 END"
+    " | CASE l.kind WHEN 'heading' THEN 4 WHEN 'table' THEN 8 WHEN 'code' THEN 16 WHEN 'furniture' THEN 32 ELSE 0 END"
     " ORDER BY l.line_no) AS flags"
     " FROM tq.line AS l WHERE l.document_id = $1::uuid AND l.line_no BETWEEN $2 AND $3",
     ("text", "int4", "int4", "text"),

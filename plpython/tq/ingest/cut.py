@@ -22,6 +22,7 @@ SENTENCE_END = 2
 HEADING = 4
 TABLE = 8
 CODE = 16
+FURNITURE = 32
 
 TABLE_ROWS = 3  # shorter runs of rows are text
 NOTES = 100  # merges, and forced cuts, that are recorded one by one
@@ -160,6 +161,13 @@ def _tables(document: _Document, fit: Fit) -> list[tuple[int, int]]:
         while at < document.count and flags[at] & TABLE:
             chars += costs[at]
             at += 1
+            # The foot of a page and the head of the next interrupt no table.
+            after = at
+            while after < document.count and flags[after] & FURNITURE:
+                after += 1
+            if after > at and after < document.count and flags[after] & TABLE:
+                chars += sum(costs[at:after])
+                at = after
         if at - first >= TABLE_ROWS and chars >= fit.leaf_min_chars:
             found.append((first + 1, at))
     return found

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tq.ingest.calls import Answer, Asking
-from tq.ingest.cut import BLANK, CODE, HEADING, SENTENCE_END, TABLE, Boundary, cut
+from tq.ingest.cut import BLANK, CODE, FURNITURE, HEADING, SENTENCE_END, TABLE, Boundary, cut
 from tq.ingest.marking import Marked, mark
 from tq.ingest.rollup import Leaf, roll_up
 from tq.ingest.summary import Bullet, Summary, bullet_items, leaf_items, summarise
@@ -21,7 +21,7 @@ from tq.model.tasks import Line
 
 PAGE_TOKENS = 500
 _ENDS = tuple(".!?…。！？؟।:;")
-_KINDS = {"heading": HEADING, "table": TABLE, "code": CODE}
+_KINDS = {"heading": HEADING, "table": TABLE, "code": CODE, "furniture": FURNITURE}
 
 
 @dataclass(slots=True)
