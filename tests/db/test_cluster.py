@@ -21,7 +21,7 @@ from tq_loader.problem import Problem
 @pytest.fixture
 def instance(server: Instance, monkeypatch: pytest.MonkeyPatch) -> Iterator[Instance]:
     monkeypatch.delenv("TQ_PORT", raising=False)
-    made = server.home.instance("lifecycle")
+    made = server.home.instance(f"lifecycle-{os.environ.get('PYTEST_XDIST_WORKER', 'alone')}")
     if made.root.exists():
         cluster.remove(made)
     yield made
@@ -92,9 +92,7 @@ def test_a_worker_outlives_the_server(instance: Instance, tq_command: list[str],
     def load(name: str) -> None:
         with psycopg.connect(instance.url(), autocommit=True) as connection:
             connection.execute("SELECT tq.load_text(%s, %s)", [name, "# Rules\n\nThe gate is shut at ten.\n"])
-            await_true(
-                connection, "SELECT status = 'ready' FROM tq.document ORDER BY loaded_at DESC LIMIT 1"
-            )
+            await_true(connection, "SELECT status = 'ready' FROM tq.document ORDER BY loaded_at DESC LIMIT 1")
 
     with said.open("wb") as errors:
         worker = subprocess.Popen([*tq_command, "worker", "--url", instance.url()], stderr=errors)
