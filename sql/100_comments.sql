@@ -91,7 +91,7 @@ COMMENT ON COLUMN tq.strategy.weight_agreement IS 'Of the score: found in severa
 COMMENT ON COLUMN tq.strategy.weight_source IS 'Of the score: what source_rule says of the best source.';
 COMMENT ON COLUMN tq.strategy.weight_fit IS 'Of the score: how directly the answer meets the question.';
 COMMENT ON COLUMN tq.strategy.format IS 'What tq.answer_text and tq ask write: rows, json, markdown, text or html.';
-COMMENT ON COLUMN tq.strategy.language IS 'Language of the fixed phrases of answers.';
+COMMENT ON COLUMN tq.strategy.language IS 'Language of the labels of tq.answer_text: english or german.';
 COMMENT ON COLUMN tq.strategy.top_n IS 'How many answers are shown; the rest is counted and held back.';
 COMMENT ON COLUMN tq.strategy.documents IS 'How many documents one question searches at most.';
 COMMENT ON COLUMN tq.strategy.routes IS 'How many routes go down at once.';

@@ -60,8 +60,7 @@ def _locked(path: Path) -> Iterator[None]:
 
 def _bring_up(instance: Instance) -> None:
     subprocess.run([CHECKOUT / "loader" / "setup.sh", "--dev"], check=True)
-    home = find_home()
-    up = [str(home.venv / "bin" / "tq"), "up", "--instance", "test"]
+    up = [str(instance.home.venv / "bin" / "tq"), "up", "--instance", "test"]
     if subprocess.run(up, check=False).returncode != 0:
         # Most often an unreleased migration that changed since; nothing in this database is worth keeping.
         print("tests: once more, with a new database", flush=True)
