@@ -539,7 +539,7 @@ def _upright(words: list[Word], rules: list[Box], rotation: Any, turn: int) -> R
         size = max(1.0, round(size * 2.6) / 2)
         for part in _split(line, frame, size):
             boxes = [_unskewed(frame[id(word)], slope) for word in part]
-            run = tuple(Fragment(w.text + " ", box, w.box, size) for w, box in zip(part, boxes, strict=True))
+            run = tuple(Fragment(w.text, box, w.box, size) for w, box in zip(part, boxes, strict=True))
             reading.fragments.append(joined_words(run))
             reading.sure.update((id(mark), word.confidence) for mark, word in zip(run, part, strict=True))
     upright = (turned(_box(pymupdf.Rect(rule) * rotation), turn) for rule in rules)

@@ -82,32 +82,37 @@ class Page:
             each.clear()
 
 
-def words_of(
-    fragment: Fragment, own: Callable[[Fragment], list[Fragment] | None] | None = None
-) -> list[Fragment]:
-    """The words of a fragment, each with its place. ``own`` knows these of what was not joined from others; where it
+Places = list[tuple[Box, Box]]  # of each word: where it stands for reading, and in the file
+
+
+def words_of(fragment: Fragment, places: Callable[[Fragment], Places | None] | None = None) -> list[Fragment]:
+    """The words of a fragment, each with its place. ``places`` knows these of what was not joined from others; where it
     does not, the place is told by the share of the letters.
     """
     if fragment.run:
-        return [word for part in fragment.run for word in words_of(part, own)]
-    known = own(fragment) if own is not None else None
-    if known is not None:
-        return known
+        return [word for part in fragment.run for word in words_of(part, places)]
     texts = fragment.text.split()
     if len(texts) < 2:
         return [fragment]
+    known = (places(fragment) if places is not None else None) or _by_share(fragment, texts)
+    # Words keep the space after them: letters may be set so close that its width does not show.
+    spaces = [" "] * (len(texts) - 1) + [" " if fragment.text[-1].isspace() else ""]
+    return [
+        Fragment(text + space, box, source, fragment.size, fragment.bold, fragment.hidden)
+        for text, space, (box, source) in zip(texts, spaces, known, strict=True)
+    ]
+
+
+def _by_share(fragment: Fragment, texts: list[str]) -> Places:
     x0, y0, x1, y1 = fragment.box
     step = (x1 - x0) / len(fragment.text)
-    words: list[Fragment] = []
+    found: Places = []
     at = 0
     for text in texts:
         start = fragment.text.index(text, at)
         at = start + len(text)
-        box: Box = (x0 + start * step, y0, x0 + at * step, y1)
-        words.append(
-            Fragment(text + " ", box, fragment.source, fragment.size, fragment.bold, fragment.hidden)
-        )
-    return words
+        found.append(((x0 + start * step, y0, x0 + at * step, y1), fragment.source))
+    return found
 
 
 @dataclass(slots=True)
@@ -233,10 +238,10 @@ def weigh(page: Page, sure: dict[int, float]) -> list[tuple[str, str]]:
     low = uncertain = 0
     for i, row in enumerate(page.rows if sure else ()):
         words = [word for part in row.parts for word in words_of(part) if id(word) in sure]
-        letters = sum(len(word.text) - 1 for word in words)
+        letters = sum(len(word.text.strip()) for word in words)
         if not letters:
             continue
-        confidence = sum(sure[id(word)] * (len(word.text) - 1) for word in words) / letters
+        confidence = sum(sure[id(word)] * len(word.text.strip()) for word in words) / letters
         page.confidence[i] = round(confidence, 1)
         if confidence < ocr.RUBBISH and i not in page.tables:
             row.parts = [replace(part, hidden=True) for part in row.parts]

@@ -22,6 +22,7 @@ from tq_loader.convert.grid import Drawn
 from tq_loader.convert.layout import Box, Fragment, Row, centred_in, union
 from tq_loader.convert.page import (
     Page,
+    Places,
     Surroundings,
     arrange,
     folded,
@@ -354,9 +355,9 @@ class PageWords:
         return other
 
     def __call__(self, fragment: Fragment) -> list[Fragment]:
-        return words_of(fragment, self._own)
+        return words_of(fragment, self._places)
 
-    def _own(self, fragment: Fragment) -> list[Fragment] | None:
+    def _places(self, fragment: Fragment) -> Places | None:
         if self._lines is None:
             self._lines = {}
             for x0, y0, x1, y1, text, block, line, _ in self._textpage.extractWORDS():
@@ -364,22 +365,11 @@ class PageWords:
         place = self.places.get(id(fragment))
         if place is None:
             return None
-        *key, turn = place
-        found = self._lines.get((key[0], key[1]), [])
+        block, line, turn = place
+        found = self._lines.get((block, line), [])
         if [text for _, text in found] != fragment.text.split():
             return None
-        # With the space after it: letters may be set so close that its width does not show.
-        return [
-            Fragment(
-                text + " ",
-                _framed(box, self._matrix, turn),
-                box,
-                fragment.size,
-                fragment.bold,
-                fragment.hidden,
-            )
-            for box, text in found
-        ]
+        return [(_framed(box, self._matrix, turn), box) for box, _ in found]
 
 
 def compare(plain: str, seen: Page, left_out: int, pictured: str = "") -> None:
