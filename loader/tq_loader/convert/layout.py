@@ -54,8 +54,9 @@ class Row:
     @property
     def size(self) -> float:
         """Font size of most of its characters, in points."""
-        best = max(self.parts, key=lambda part: len(part.text))
-        return best.size
+        if len(self.parts) == 1:
+            return self.parts[0].size
+        return max(self.parts, key=lambda part: len(part.text)).size
 
     @property
     def bold(self) -> bool:
@@ -77,6 +78,9 @@ class Row:
 
     def cells(self) -> list[str]:
         """The texts of the pieces; those without any are left out."""
+        if len(self.parts) == 1:
+            text = self.parts[0].text.strip()
+            return [text] if text else []
         return [cell for cell in (text_of(piece).strip() for piece in self.pieces()) if cell]
 
     @property
@@ -84,6 +88,8 @@ class Row:
         return self.parts[0].block if self.parts else False
 
     def source(self) -> Box:
+        if len(self.parts) == 1:
+            return self.parts[0].source
         return union([part.source for part in self.parts])
 
 

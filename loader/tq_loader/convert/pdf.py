@@ -459,13 +459,15 @@ def read_line(line: dict[str, Any], matrix: Any) -> tuple[Fragment | None, int, 
             bold = bold and bool(span["flags"] & FONT_BOLD or flags & FAKE_BOLD or _is_bold(span["font"]))
             hidden = hidden and not flags & PAINTED
     text = "".join(texts)
-    unmapped = len(_UNMAPPED.findall(text))
-    visible = len(text.replace(" ", ""))
-    # A line that is mostly glyphs without a meaning is no text: the page's omission says that it was there.
-    if unmapped and unmapped * 2 > visible:
-        return None, 0, unmapped
-    text = _CONTROLS.sub(" ", text)
-    if not text.strip():
+    unmapped = 0
+    if not text.isprintable() or "\ufffd" in text:
+        unmapped = len(_UNMAPPED.findall(text))
+        visible = len(text.replace(" ", ""))
+        # A line that is mostly glyphs without a meaning is no text: the page's omission says that it was there.
+        if unmapped and unmapped * 2 > visible:
+            return None, 0, unmapped
+        text = _CONTROLS.sub(" ", text)
+    if not weight or text.isspace():
         return None, 0, unmapped
     dx, dy = line["dir"]
     source: Box = tuple(line["bbox"])

@@ -124,9 +124,10 @@ class Writer:
                 f"line {self.lines:,} has {len(text):,} characters, the limit is {MAX_LINE_CHARS:,}",
                 "break the text into lines, or check that it is text at all",
             )
-        text, replaced = _UNSTORABLE.subn("\ufffd", text)
-        if replaced:
-            self._nul.add(self.lines, replaced)
+        if not text.isprintable():
+            text, replaced = _UNSTORABLE.subn("\ufffd", text)
+            if replaced:
+                self._nul.add(self.lines, replaced)
         row = _encode([text, page, kind, level, locator])
         self._rows.append(row)
         self._size += len(row) * 2
