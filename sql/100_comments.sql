@@ -69,6 +69,9 @@ COMMENT ON COLUMN tq.model.slot IS 'Names the model''s places and pause among al
 COMMENT ON COLUMN tq.model.cached_price IS 'Money for a million tokens read from the provider''s cache.';
 COMMENT ON COLUMN tq.model.output_price IS 'Money for a million tokens written.';
 COMMENT ON COLUMN tq.model.ingest_mode IS 'calls: each call of ingest by itself; batch: in message batches, cheaper and later (anthropic).';
+COMMENT ON COLUMN tq.model.chars_per_token IS 'Characters that a token holds, at most: sizes derive from it.';
+COMMENT ON COLUMN tq.model.shown_chars_per_token IS 'Fewer, as replies have shown; counts instead. NULL while they have not.';
+COMMENT ON COLUMN tq.query.chars_per_token IS 'By model: the characters a token that its prompts were made for.';
 COMMENT ON COLUMN tq.model.batch_share IS 'Share of the price that a call in a batch costs.';
 
 COMMENT ON TABLE tq.batch IS 'Message batches of ingest, until their document is ready.';

@@ -78,3 +78,43 @@ LANGUAGE sql VOLATILE PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_cata
     WHERE r.kept_at < now() - (SELECT (s.value #>> '{}')::int * interval '1 day' FROM tq.setting AS s WHERE s.name = 'reply_days')
 $$;
 COMMENT ON FUNCTION tq_private.drop_old_replies IS 'Drop replies of ingest that are older than the setting reply_days.';
+-- The figure moves by steps of a fifth, so that sizes, and with them prompts and stored replies, seldom change. It falls at
+-- once, and rises by one step where a reply shows two more; it never exceeds what the row says. Below 12000 characters of
+-- input the prompts' own words would not fit.
+CREATE OR REPLACE FUNCTION tq_private.correct_model(model text, shown double precision, steps int DEFAULT 100) RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, tq, pg_temp AS $$
+DECLARE
+    step constant double precision := 2 ^ 0.25;
+    row tq.model;
+    figure double precision;
+    corrected double precision;
+BEGIN
+    SELECT m.* INTO row FROM tq.model AS m WHERE m.name = model;
+    figure := least(row.chars_per_token, row.shown_chars_per_token);
+    IF shown < figure THEN
+        corrected := greatest(step ^ floor(ln(greatest(shown, 0.1)) / ln(step)), figure / step ^ steps, 0.5, 12000.0 / row.input_tokens);
+    ELSIF shown >= figure * step * step THEN
+        corrected := least(figure * step, row.chars_per_token);
+    END IF;
+    UPDATE tq.model AS m SET shown_chars_per_token = nullif(least(corrected, m.chars_per_token), m.chars_per_token)
+    WHERE m.name = model AND corrected IS NOT NULL
+        AND m.shown_chars_per_token IS DISTINCT FROM nullif(least(corrected, m.chars_per_token), m.chars_per_token)::real;
+END $$;
+COMMENT ON FUNCTION tq_private.correct_model IS
+'Correct a model''s characters per token by what a reply has shown; down by so many steps at most.';
+
+-- The node prompt's own words, and some more, are not for rows: tq.model.prompts.rules_chars, with a test between them.
+CREATE OR REPLACE FUNCTION tq_private.share_of(reader tq.model) RETURNS int
+LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+RETURN floor(reader.input_tokens * reader.chars_per_token * 0.25)::int - 1100;
+COMMENT ON FUNCTION tq_private.share_of IS 'Characters of rules, possible queries and shots that a prompt of a model has room for.';
+
+-- The model that reads where no strategy names another.
+CREATE OR REPLACE FUNCTION tq_private.usual_reader() RETURNS tq.model
+LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, tq, pg_temp
+RETURN (
+    SELECT m FROM tq.model AS m WHERE m.name = (
+        SELECT coalesce(max(nullif(s.value #>> '{}', '')) FILTER (WHERE s.name = 'model_read'),
+                        max(s.value #>> '{}') FILTER (WHERE s.name = 'model'))
+        FROM tq.setting AS s WHERE s.name IN ('model', 'model_read')));
+COMMENT ON FUNCTION tq_private.usual_reader IS 'The model of the settings model_read and model.';

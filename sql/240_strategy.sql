@@ -172,12 +172,9 @@ DECLARE
     reader tq.model;
     room int;
 BEGIN
-    SELECT m.* INTO reader FROM tq.model AS m WHERE m.name = coalesce(chosen ->> 'model_read', chosen ->> 'model', (
-        SELECT coalesce(max(nullif(s.value #>> '{}', '')) FILTER (WHERE s.name = 'model_read'),
-                        max(s.value #>> '{}') FILTER (WHERE s.name = 'model'))
-        FROM tq.setting AS s WHERE s.name IN ('model', 'model_read')));
-    -- A quarter of a prompt is for rules, possible queries and shots; the node prompt's own words take some of it.
-    room := floor(reader.input_tokens * reader.chars_per_token * 0.25) - 1100;
+    SELECT m.* INTO reader FROM tq.model AS m
+    WHERE m.name = coalesce(chosen ->> 'model_read', chosen ->> 'model', (tq_private.usual_reader()).name);
+    room := tq_private.share_of(reader);
     IF length(chosen ->> 'reasoning_rules') > room THEN
         RAISE EXCEPTION USING ERRCODE = 'TQ021', MESSAGE = 'invalid value for tq.strategy.reasoning_rules',
             DETAIL = format('%s has %s characters of them; %s fit the share of a prompt that the model %s leaves for rules.',

@@ -82,6 +82,9 @@ DECLARE
     shown jsonb;
 BEGIN
     PERFORM tq_private.keep_replies_of(query, trace -> 'replies');
+    UPDATE tq.query AS q SET chars_per_token = coalesce(trace #> '{query,chars_per_token}', '{}') WHERE q.id = query;
+    -- Whoever may ask could make this up: a question moves a figure by one step, and good replies move it back.
+    PERFORM tq_private.correct_model(s.key, s.value::double precision, 1) FROM jsonb_each_text(trace -> 'shown') AS s;
 
     INSERT INTO tq.route (query_id, ordinal, parent, document_id, subject, part, ended)
     SELECT query, r.ordinal, r.parent, r.document_id, r.subject, r.part, r.ended

@@ -152,7 +152,7 @@ BEGIN
               query_waits'),
             ('tq_private', 'tq_worker', 'build_tree refresh_statistics ingest_replies keep_replies drop_old_replies
               move_blob blob_moved drop_copy copy_dropped raise_problem'),
-            ('tq_private', 'tq_worker', 'open_batch join_batch batch_replies batch_requests end_batch drop_batches'),
+            ('tq_private', 'tq_worker', 'correct_model open_batch join_batch batch_replies batch_requests end_batch drop_batches'),
             ('tq_private', 'tq_admin', 'need_cron limits_of raise_problem')
         ) AS g (nsp, roles, names)
         CROSS JOIN LATERAL (SELECT g.nsp) AS n

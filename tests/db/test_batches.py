@@ -332,8 +332,3 @@ def test_a_worker_without_other_rights_does_it_all(batching: Connection, remote:
     assert value(batching, "SELECT status FROM tq.progress") == "ready"
     assert gone
     assert value(batching, "SELECT count(*) FROM tq.batch") == 0
-
-
-def test_only_a_provider_with_batches_takes_them(batching: Connection) -> None:
-    with pytest.raises(psycopg.errors.CheckViolation):
-        batching.execute("UPDATE tq.model SET driver = 'openai' WHERE name = 'remote'")

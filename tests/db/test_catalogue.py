@@ -149,6 +149,7 @@ def test_every_column_of_a_view_and_table_can_be_told(db: Connection) -> None:
 INTERNAL = {
     "check_bullets",
     "check_fits",
+    "check_queries",
     "check_load",
     "check_touched",
     "check_values",
@@ -164,6 +165,9 @@ INTERNAL = {
     "expression_of",
     "keep_strategies",
     "number_question",
+    "model_changed",
+    "share_of",
+    "usual_reader",
     "refuse_by_hand",
     "refuse_truncate",
     "strategies_changed",

@@ -16,6 +16,8 @@ import psycopg
 import pytest
 
 from tq.ingest.worker import Worker
+from tq.model import prompts
+from tq.model.limits import RULES_SHARE
 from tq_loader.database import PsycopgDatabase
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -414,20 +416,131 @@ def test_limits_come_from_the_provider(
 
 
 @pytest.mark.parametrize(
-    "change",
+    ("change", "said"),
     [
-        "input_tokens = 1024",
-        "summary_tokens = 1000",
-        "remote_name = ''",
-        "base_url = 'http://user:secret@host/v1'",
-        "driver = 'other'",
-        "cached_price = -1",
+        ("input_tokens = 1024", "at least 12000"),
+        ("summary_tokens = 1000", "raise output_tokens"),
+        ("remote_name = ''", "server calls the model"),
+        ("base_url = 'http://user:secret@host/v1'", "without a user"),
+        ("driver = 'other'", "anthropic, or openai"),
+        ("cached_price = -1", "At least 0"),
+        ("ingest_mode = 'batch'", "with the driver anthropic"),
     ],
 )
-def test_a_row_that_cannot_work_is_refused(db: Connection, remote: ModelServer, change: str) -> None:
+def test_a_row_that_cannot_work_is_refused(
+    db: Connection, remote: ModelServer, change: str, said: str
+) -> None:
     use(db, remote)
-    with pytest.raises(psycopg.errors.CheckViolation):
+    with pytest.raises(psycopg.Error) as caught:
         db.execute(f"UPDATE tq.model SET {change} WHERE name = 'remote'")
+    assert caught.value.sqlstate == "TQ021"
+    assert said in (caught.value.diag.message_hint or "")
+    with pytest.raises(psycopg.Error) as caught:
+        db.execute("INSERT INTO tq.model (name, driver, input_tokens, output_tokens, summary_tokens)"
+                   " VALUES ('small', 'extractive', 2000, 1024, 384)")  # fmt: skip
+    assert caught.value.sqlstate == "TQ021"
+
+
+def test_possible_queries_that_do_not_fit_a_prompt_are_refused(db: Connection) -> None:
+    room = value(db, "SELECT tq_private.share_of(m) FROM tq.model AS m WHERE m.name = 'extractive'")
+    # What the engine has room for is more than what rows may fill.
+    assert room <= 4096 * 4 * RULES_SHARE - prompts.rules_chars()
+    question = "Which rule is it that holds here?"
+    most = room // (len(question) + 8)
+    db.execute("SELECT tq.load_text('a.md', %s, questions => %s)", [POLICY, [question] * most])
+    for statement, values in (
+        ("SELECT tq.load_text('b.md', %s, questions => %s)", [POLICY + "b", [question] * (most + 1)]),
+        ("INSERT INTO tq.possible_query SELECT id, 9999, %s FROM tq.document WHERE name = 'a.md'", ["How? " * 20]),
+        ("UPDATE tq.possible_query SET question = repeat('q', 500) WHERE ordinal < %s", [9]),
+    ):  # fmt: skip
+        with pytest.raises(psycopg.Error) as caught:
+            db.execute(statement, values)
+        assert caught.value.sqlstate == "TQ021"
+        assert "fit the share of a prompt that the model extractive leaves" in (
+            caught.value.diag.message_detail or ""
+        )
+        assert "larger input" in (caught.value.diag.message_hint or "")
+    db.execute("UPDATE tq.model SET input_tokens = 8192 WHERE name = 'extractive'")
+    db.execute("SELECT tq.load_text('b.md', %s, questions => %s)", [POLICY + "b", [question] * (most + 1)])
+
+
+# ---------------------------------------------------------------- characters per token
+
+
+def figure(db: Connection) -> float | None:
+    found = value(db, "SELECT shown_chars_per_token FROM tq.model WHERE name = 'remote'")
+    return None if found is None else float(found)
+
+
+def test_replies_correct_the_characters_per_token(db: Connection, remote: ModelServer) -> None:
+    remote.chars_per_token = 3.0  # where the row says 4
+    use(db, remote, concurrency=1)
+    load(db, "first.md", story(60))
+    work(db)
+    shown = figure(db)
+    assert shown is not None
+    assert 2.5 < shown <= 3.0
+    assert value(db, "SELECT value FROM tq.fit('remote') WHERE name = 'input'") == int(4096 * shown)
+    # From now on no prompt exceeds what the model takes, counted as it counts.
+    remote.seen.clear()
+    doc = load(db, "second.md", story(61))
+    work(db)
+    assert_ready(db, doc)
+    answer = asked(db, "How much does form 502 cost?", "second.md")[0]
+    assert "2 EUR" in answer["what"]
+    assert max(len(seen.system) + len(seen.user) for seen in remote.seen) / remote.chars_per_token <= 4096
+    # The figure stands, so that stored replies serve again, and a question is replayed as it was asked.
+    calls = len(remote.seen)
+    copy = load(db, "copy.md", story(61))
+    work(db)
+    assert_ready(db, copy)
+    assert figure(db) == pytest.approx(shown)
+    assert len(remote.seen) == calls
+    db.execute("UPDATE tq.model SET shown_chars_per_token = NULL")
+    assert value(db, "SELECT what FROM tq.replay(%s) WHERE rank = 1", answer["query_id"]) == answer["what"]
+    # Another model shows it anew.
+    db.execute("UPDATE tq.model SET shown_chars_per_token = 3 WHERE name = 'remote'")
+    db.execute("UPDATE tq.model SET remote_name = 'other' WHERE name = 'remote'")
+    assert figure(db) is None
+
+
+@pytest.mark.parametrize(
+    ("shown", "steps", "after"),
+    [
+        (3.5, 100, 3.364),  # down to the step below
+        (2.0, 100, 2.93),  # not so far that the prompts' own words would not fit
+        (3.0, 1, 3.364),  # a question moves it by one step
+    ],
+)
+def test_the_figure_moves_by_steps(
+    db: Connection, remote: ModelServer, shown: float, steps: int, after: float
+) -> None:
+    use(db, remote)
+    correct = "SELECT tq_private.correct_model('remote', %s, %s)"
+    db.execute(correct, [4.2, steps])
+    assert figure(db) is None  # never more than the row says
+    db.execute(correct, [shown, steps])
+    assert figure(db) == pytest.approx(after, abs=0.001)
+    db.execute(correct, [after * 1.2, steps])
+    assert figure(db) == pytest.approx(after, abs=0.001)  # one step more is no reason
+    for _ in range(2):
+        db.execute(correct, [9, steps])
+    assert figure(db) is None
+
+
+def test_a_window_is_marked_though_the_figure_has_fallen(db: Connection, remote: ModelServer) -> None:
+    use(db, remote, concurrency=1, input_tokens=30_000)
+    doc = load(db, "long.md", story(80))
+    db.execute("UPDATE tq.setting SET value = '\"nobody\"' WHERE name = 'model'")
+    work(db)  # converted, and no further
+    db.execute("UPDATE tq.setting SET value = '\"remote\"' WHERE name = 'model'")
+    db.execute("UPDATE tq.document SET model = 'remote' WHERE id = %s", [doc])
+    db.execute("UPDATE tq.model SET shown_chars_per_token = 0.5 WHERE name = 'remote'")
+    value(db, "SELECT tq.retry('long.md')")
+    work(db)
+    assert_ready(db, doc)
+    assert max(len(seen.system) + len(seen.user) for seen in remote.seen) <= 15_000
+    assert not value(db, "SELECT bool_or(fallback) FROM tq.bullet WHERE document_id = %s", doc)
 
 
 def test_rules_that_do_not_fit_a_prompt_are_refused(db: Connection) -> None:

@@ -60,6 +60,9 @@ class Caller:
         self.budget = budget
         self._costs: dict[tuple[str | None, str], Cost] = {}
         self._done: Counter[str] = Counter()
+        self.shown: dict[
+            str, float
+        ] = {}  # by model: the fewest characters a token that its replies have shown
         self.ended: Callable[[], None] | None = None  # called after each call that has ended
         self.say: Callable[[str], None] | None = (
             None  # told of each task that has ended, and of each reply rejected
@@ -83,6 +86,10 @@ class Caller:
             memory=memory,
             patience=Patience(strategy.patience_seconds, ATTEMPTS),
         )
+
+    def asked_with(self) -> dict[str, float]:
+        """By model: the characters a token that its prompts were made for."""
+        return {model.name: model.chars_per_token for model in self._models.values() if not model.computes}
 
     def model(self, purpose: str) -> Model:
         return self._models.get(purpose) or self._models["read"]
@@ -165,6 +172,9 @@ class Caller:
         cost.input_tokens += outcome.input_tokens
         cost.output_tokens += outcome.output_tokens
         cost.elapsed_ms += outcome.elapsed_ms
+        model = self.model(purpose)
+        if shown := model.shown(outcome.prompt_chars, outcome.input_tokens):
+            self.shown[model.name] = min(shown, self.shown.get(model.name, shown))
 
     def total(self) -> dict[str, Any]:
         costs = self._costs.values()

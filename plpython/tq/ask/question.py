@@ -5,9 +5,11 @@ from __future__ import annotations
 import threading
 import time
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
+
+import msgspec
 
 from tq.ask import compare, evidence, rows, scope, trace, weigh, words, write
 from tq.ask.budget import Budget, Spent
@@ -17,8 +19,9 @@ from tq.ask.search import MODES, TREE, Search, section
 from tq.database import asking, models, strategies
 from tq.database.connection import Database
 from tq.errors import TqError
+from tq.model import prompts
 from tq.model.driver import Driver, Reply, open_driver
-from tq.model.limits import Model
+from tq.model.limits import RULES_SHARE, Model
 from tq.model.tasks import Task
 from tq.strategy.conflicts import ruled
 from tq.strategy.rank import rank
@@ -95,8 +98,17 @@ def replay(
         return _Stored(driver) if hasattr(driver, "fingerprint") else driver
 
     begin = begin_at(database, row["thread"], row["turn"]) if begin_at and row["thread"] else None
+    asked_with = msgspec.json.decode(row["chars_per_token"], type=dict[str, float])
     return Asking(
-        database, row["document"], row["question"], strategy, stored_only, started, memory, begin
+        database,
+        row["document"],
+        row["question"],
+        strategy,
+        stored_only,
+        started,
+        memory,
+        begin,
+        asked_with=asked_with,
     ).run()
 
 
@@ -272,14 +284,22 @@ class Asking:
         begin: Begin | None = None,
         queued: Queued | None = None,
         say: Callable[[str], None] | None = None,
+        asked_with: Mapping[str, float] | None = None,
     ) -> None:
+        """asked_with: of a replay, the characters a token that each model's prompts were made for."""
         settings = asking.settings(database)
         by_purpose = _models(database, strategy, settings)
+        if asked_with:
+            by_purpose = {
+                purpose: replace(model, chars_per_token=asked_with.get(model.name, model.chars_per_token))
+                for purpose, model in by_purpose.items()
+            }
         model = by_purpose["read"]
         self._database = database
         self._started = started
         self._left: list[Left] = []
         shown = self._cut(question.strip(), max(400, int(model.fit.window_chars * SHOWN_QUESTION)))
+        strategy = self._ruled(strategy, model)
         scent = bool(settings.get("scent", True))
         queries_at = frozenset(str(settings.get("possible_queries", "root, plan")).replace(",", " ").split())
         self._question = Question(question, doc, shown, strategy, model, model.fit, scent, queries_at)
@@ -315,6 +335,17 @@ class Asking:
         told = f"prompts showed the first {limit} of the question's {len(question)} characters"
         self._left.append(Left("question", told))
         return question[:limit].rstrip()
+
+    def _ruled(self, strategy: Strategy, model: Model) -> Strategy:
+        """The strategy with as much of its rules as fits their share: all that was let in, unless its model has turned out
+        to take more tokens than its row says."""
+        room = max(0, int(model.input_chars * RULES_SHARE) - prompts.rules_chars())
+        rules = strategy.reasoning_rules
+        if len(rules) <= room:
+            return strategy
+        told = f"prompts showed the first {room} of the strategy's {len(rules)} characters of rules"
+        self._left.append(Left("reasoning rules", told))
+        return replace(strategy, reasoning_rules=rules[:room])
 
     def run(self) -> Answers:
         found = self._settle(self._searched())

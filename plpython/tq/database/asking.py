@@ -25,7 +25,8 @@ SETTINGS = Statement(
     " IN ('on', 'true', 'yes', '1') THEN 'true' ELSE 'false' END"
 )
 ASKED = Statement(
-    "SELECT document, question, strategy, strategy_version, thread_id::text AS thread, turn"
+    "SELECT document, question, strategy, strategy_version, thread_id::text AS thread, turn,"
+    " chars_per_token::text AS chars_per_token"
     " FROM tq.query WHERE id = $1::uuid",
     ("text",),
 )

@@ -13,7 +13,8 @@ from tq.model.limits import Model
 
 # Of the alias m. Prices as double precision: both adapters give a float.
 COLUMNS = (
-    "m.name AS model, m.driver, m.input_tokens, m.output_tokens, m.chars_per_token, m.windows_per_call,"
+    "m.name AS model, m.driver, m.input_tokens, m.output_tokens,"
+    " least(m.chars_per_token, m.shown_chars_per_token)::float8 AS chars_per_token, m.windows_per_call,"
     " m.summary_tokens, m.concurrency, m.timeout_seconds, m.delay_ms, m.slot, m.base_url, m.remote_name,"
     " m.input_price::float8 AS input_price, m.output_price::float8 AS output_price,"
     " m.cached_price::float8 AS cached_price, m.ingest_mode, m.batch_share::float8 AS batch_share"
@@ -44,6 +45,7 @@ INGEST_REPLIES = Statement(
     "SELECT r.fingerprint, r.reply::text AS reply FROM tq_private.ingest_replies($1) AS r", ("text[]",)
 )
 KEEP = Statement("SELECT tq_private.keep_replies($1, $2, $3)::text AS done", ("text[]", "text[]", "text[]"))
+CORRECT = Statement("SELECT tq_private.correct_model($1, $2)::text AS done", ("text", "float8"))
 DROP_OLD = Statement("SELECT tq_private.drop_old_replies()::text AS done")
 
 

@@ -12,6 +12,7 @@ in its results, and only what is not there is handed in again.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -19,8 +20,8 @@ from typing import Any
 
 from tq.database import batches as stored
 from tq.database import ingest as sql
+from tq.database import models
 from tq.database.batches import Batch, Stored
-from tq.database.models import IngestMemory
 from tq.errors import TqError
 from tq.ingest.calls import Answer, Run, Usage
 from tq.ingest.jobs import STATUS, Job, beyond_budget, count_calls
@@ -60,13 +61,16 @@ class HandedIn:
 class Batching:
     """Hands in the calls of jobs, and looks at what was handed in."""
 
-    def __init__(self, session: Session, memory: IngestMemory, held: dict[tuple[str, int], Message]) -> None:
+    def __init__(
+        self, session: Session, memory: models.IngestMemory, held: dict[tuple[str, int], Message]
+    ) -> None:
         """held: messages that are kept hidden by every beat."""
         self._session = session
         self._db = session.db
         self._memory = memory
         self._held = held
         self._opened: dict[Model, Batches] = {}
+        self._shown = math.inf  # the fewest characters a token that replies of the jobs at hand have shown
 
     def _of(self, model: Model) -> Batches:
         if model not in self._opened:
@@ -78,7 +82,10 @@ class Batching:
     def hand_in(self, model: Model, jobs: Sequence[Job]) -> HandedIn:
         """Jobs of one document and step."""
         handed = HandedIn()
+        self._shown = math.inf
         asked = self._rehearse(self._of(model), jobs, handed)
+        if math.isfinite(self._shown):
+            self._db.fetch(models.CORRECT, model.name, self._shown)
         document = jobs[0].document.id
         beyond = beyond_budget(self._session, document, [one.job for one in asked])
         handed.done += beyond
@@ -128,6 +135,9 @@ class Batching:
                 following = one.run.take(at, Answer(None, None, kept.what))
                 continue
             outcome = checked(task, kept.what, 0.0)
+            shown = one.job.model.shown(outcome.prompt_chars, outcome.input_tokens)
+            if kept.fresh and shown is not None:
+                self._shown = min(self._shown, shown)
             if kept.fresh and outcome.rejected is None:
                 self._memory.keep(name, task.purpose, kept.what, True)
             following = one.run.take(at, Answer(outcome.reply, outcome.rejected))

@@ -7,12 +7,14 @@ job alone.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Generator, Hashable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, cast
 
 from tq.errors import TqError
-from tq.model.driver import Calls, Driver, Gate, Memory
+from tq.model.driver import Calls, Driver, Gate, Memory, Outcome
+from tq.model.limits import Model
 from tq.model.tasks import Task
 
 MOST_REJECTIONS = 2  # a task is run again this often when its reply is off the list
@@ -38,6 +40,16 @@ class Usage:
     elapsed_ms: float = 0.0
     cached_tokens: int = 0
     cost: float = 0.0
+    chars_per_token: float = math.inf  # the least that a reply has shown
+
+    def add(self, outcome: Outcome, model: Model | None) -> None:
+        self.calls += not outcome.free
+        self.cached_tokens += outcome.cached_tokens
+        self.input_tokens += outcome.input_tokens
+        self.output_tokens += outcome.output_tokens
+        self.elapsed_ms += outcome.elapsed_ms
+        if model is not None and (shown := model.shown(outcome.prompt_chars, outcome.input_tokens)):
+            self.chars_per_token = min(self.chars_per_token, shown)
 
 
 @dataclass(slots=True)
@@ -93,7 +105,10 @@ class Pool:
         pulse: Callable[[], None],
         gate: Gate | None = None,
         memory: Memory | None = None,
+        model: Model | None = None,
     ) -> None:
+        """model: the row of the driver, for what its replies show of it."""
+        self._model = model
         # Errors come as outcomes: one job's failure ends that job alone.
         self._calls = Calls(driver, concurrency, pulse, gate=gate, memory=memory, raising=False)
         self._runs: dict[Hashable, Run] = {}
@@ -120,11 +135,7 @@ class Pool:
                 for place, outcome in outcomes:
                     key, at = cast(tuple[Hashable, int], place)
                     run = self._runs[key]
-                    run.usage.calls += not outcome.free
-                    run.usage.cached_tokens += outcome.cached_tokens
-                    run.usage.input_tokens += outcome.input_tokens
-                    run.usage.output_tokens += outcome.output_tokens
-                    run.usage.elapsed_ms += outcome.elapsed_ms
+                    run.usage.add(outcome, self._model)
                     self._submit(run, run.take(at, Answer(outcome.reply, outcome.rejected, outcome.error)))
                 yield self._drain()
             if not self._ready:

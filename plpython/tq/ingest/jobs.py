@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from functools import partial
 from typing import Any
 
 from tq.database import ingest as sql
+from tq.database import models
 from tq.ingest.calls import Asking, Usage
 from tq.ingest.cut import Note
 from tq.ingest.marking import Marked, by_headings, mark
@@ -304,6 +306,7 @@ def _count(session: Session, jobs: Sequence[Job]) -> None:
             total.output_tokens += job.usage.output_tokens
             total.elapsed_ms += job.usage.elapsed_ms
             total.cached_tokens += job.usage.cached_tokens
+            total.chars_per_token = min(total.chars_per_token, job.usage.chars_per_token)
             total.cost += job.model.cost(
                 job.usage.input_tokens, job.usage.output_tokens, job.usage.cached_tokens
             )
@@ -311,7 +314,7 @@ def _count(session: Session, jobs: Sequence[Job]) -> None:
 
 
 def count_calls(session: Session, totals: Mapping[tuple[str, str, str], Usage]) -> None:
-    """What calls cost, one row a document, purpose and model."""
+    """What calls cost, one row a document, purpose and model; and what their replies have shown of the model."""
     keys = [key for key, total in totals.items() if total.calls]
     if keys:
         session.db.fetch(
@@ -324,3 +327,6 @@ def count_calls(session: Session, totals: Mapping[tuple[str, str, str], Usage]) 
             [totals[key].cached_tokens for key in keys],
             [totals[key].cost for key in keys],
         )
+    for (_, _, model), total in totals.items():
+        if math.isfinite(total.chars_per_token):
+            session.db.fetch(models.CORRECT, model, total.chars_per_token)

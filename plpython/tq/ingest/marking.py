@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from tq.ingest.calls import Asking, ask_one
 from tq.ingest.cut import Boundary
-from tq.ingest.windows import NUMBER_CHARS
+from tq.ingest.windows import NUMBER_CHARS, shown_chars
 from tq.model.limits import Model
 from tq.model.tasks import Line, Mark, MarkReply
 from tq.text.facts import missing_facts
@@ -28,30 +29,50 @@ def mark(
     language: str,
     model: Model | None = None,
 ) -> Asking:
-    """A job that returns Marked. Where the windows were cut for a larger model, the ends far from the current window are
-    not shown."""
-    most = model.fit.boundaries if model else Mark.max_boundaries
-    room = model.input_chars if model else None
-
-    def task(rejected: tuple[str, ...]) -> Mark:
-        return fitting(
-            Mark(previous, current, following, language=language, rejected=rejected, max_boundaries=most),
-            room,
-        )
-
-    reply: MarkReply = yield from ask_one(task)
-    texts = {line.number: line.text for line in current}
+    """A job that returns Marked. Where the windows were cut when the model had room for more, the current one is read in
+    parts, and the ends far from it are not shown."""
     found: dict[int, Boundary] = {}
-    for boundary in reply.boundaries:
-        found.setdefault(
-            boundary.line,
-            Boundary(
-                boundary.line,
-                _title(boundary.title or _words(texts[boundary.line], boundary.level), boundary.line, texts),
-                boundary.level,
-            ),
-        )
+    texts = {line.number: line.text for line in current}
+    parts = _parts(current, model)
+    for at, part in enumerate(parts):
+        before = [*previous, *(line for other in parts[:at] for line in other)]
+        after = [*(line for other in parts[at + 1 :] for line in other), *following]
+        reply: MarkReply = yield from ask_one(partial(_task, before, part, after, language, model))
+        for boundary in reply.boundaries:
+            title = _title(
+                boundary.title or _words(texts[boundary.line], boundary.level), boundary.line, texts
+            )
+            found.setdefault(boundary.line, Boundary(boundary.line, title, boundary.level))
     return Marked(sorted(found.values(), key=lambda boundary: boundary.line_no))
+
+
+def _parts(current: Sequence[Line], model: Model | None) -> list[Sequence[Line]]:
+    """The current window in stretches that leave room for something around them: one, as a rule."""
+    if model is None or sum(map(_size, current)) <= 2 * model.fit.window_chars:
+        return [current]
+    shown = shown_chars(model.fit.window_chars)
+    parts: list[list[Line]] = [[]]
+    filled = 0
+    for line in (replace(line, text=line.text[:shown]) for line in current):
+        if filled and filled + _size(line) > model.fit.window_chars:
+            parts.append([])
+            filled = 0
+        parts[-1].append(line)
+        filled += _size(line)
+    return list(parts)
+
+
+def _task(
+    previous: Sequence[Line],
+    current: Sequence[Line],
+    following: Sequence[Line],
+    language: str,
+    model: Model | None,
+    rejected: tuple[str, ...],
+) -> Mark:
+    most = model.fit.boundaries if model else Mark.max_boundaries
+    task = Mark(previous, current, following, language=language, rejected=rejected, max_boundaries=most)
+    return fitting(task, model.input_chars if model else None)
 
 
 def fitting(task: Mark, room: int | None) -> Mark:

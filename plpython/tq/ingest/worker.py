@@ -335,7 +335,7 @@ class Worker:
                 self._failed(job.message, error)
             return
         gate = models.gate_of(self._db, model, self._db.commit)
-        pool = Pool(driver, model.concurrency, self._beat_or_late, gate, self._memory)
+        pool = Pool(driver, model.concurrency, self._beat_or_late, gate, self._memory, model)
         running: dict[int, Job] = {}
         waiting = list(jobs)
         # Calls that end while results are written have others to make room for.

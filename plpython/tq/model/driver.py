@@ -113,6 +113,7 @@ class Outcome:
     elapsed_ms: float
     cached_tokens: int = 0
     free: bool = False
+    prompt_chars: int = 0  # of the prompt that the tokens in were paid for
     data: Mapping[str, Any] | None = None  # the reply as it came
 
 
@@ -193,6 +194,7 @@ def checked(task: Task[Any], reply: Reply, elapsed_ms: float) -> Outcome:
         elapsed_ms,
         reply.cached_tokens,
         reply.free,
+        0 if reply.free else len(task.prompt()),
         reply.data,
     )
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 RULES_SHARE = 0.25  # of the input: rules, possible queries, shots
+TELLING_SHARE = 1 / 8  # of the input: a prompt from which characters per token are told
 OUTPUT_FRAME = 64  # tokens of a reply that are neither bullets, boundaries nor quotes
 JSON_CHARS_PER_TOKEN = 3.0
 BOUNDARY_CHARS = 160  # of a boundary with its title, as JSON
@@ -19,7 +20,8 @@ CHILD_FRAME = 314  # characters of a child beside its first bullet, in a prompt
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A row of tq.model. Tokens are the model's own; characters are found by chars_per_token."""
+    """A row of tq.model. Tokens are the model's own; characters are found by chars_per_token, which is the row's or what
+    replies have shown, where that is less."""
 
     name: str
     driver: str
@@ -63,6 +65,12 @@ class Model:
     def ingest_cost(self, sent: int, received: int, cached: int = 0) -> float:
         """The same at ingest, which may be done in batches."""
         return self.cost(sent, received, cached) * (self.batch_share if self.batches else 1.0)
+
+    def shown(self, chars: int, tokens: int) -> float | None:
+        """Characters per token as a reply has shown them; None where its prompt was too small to tell: what a provider
+        adds to every request would weigh too much."""
+        telling = not self.computes and tokens > 0 and chars >= self.input_chars * TELLING_SHARE
+        return chars / tokens if telling else None
 
     def tokens(self, chars: int) -> int:
         return int(chars / self.chars_per_token) + 1 if chars else 0

@@ -229,6 +229,13 @@ class Task(Generic[R]):
     reply_type: ClassVar[type[msgspec.Struct]]
 
     def prompt(self) -> Prompt:
+        """What the model is shown; written once."""
+        known: Prompt | None = self.__dict__.get("_prompt")
+        if known is None:
+            known = self.__dict__["_prompt"] = self.written()
+        return known
+
+    def written(self) -> Prompt:
         raise NotImplementedError
 
     def check(self, reply: R) -> None:
@@ -263,7 +270,7 @@ class Mark(Task[MarkReply]):
     purpose = "mark"
     reply_type = MarkReply
 
-    def prompt(self) -> Prompt:
+    def written(self) -> Prompt:
         return Prompt(*prompts.mark(self))
 
     def check(self, reply: MarkReply) -> None:
@@ -291,7 +298,7 @@ class Summarise(Task[SummariseReply]):
     purpose = "summarise"
     reply_type = SummariseReply
 
-    def prompt(self) -> Prompt:
+    def written(self) -> Prompt:
         return Prompt(*prompts.summarise(self))
 
     def check(self, reply: SummariseReply) -> None:
@@ -324,7 +331,7 @@ class Plan(Task[PlanReply]):
     purpose = "plan"
     reply_type = PlanReply
 
-    def prompt(self) -> Prompt:
+    def written(self) -> Prompt:
         return Prompt(*prompts.plan(self))
 
     def check(self, reply: PlanReply) -> None:
@@ -377,7 +384,7 @@ class Read(Task[ReadReply]):
     purpose = "read"
     reply_type = ReadReply
 
-    def prompt(self) -> Prompt:
+    def written(self) -> Prompt:
         return Prompt(*prompts.read(self))
 
     def check(self, reply: ReadReply) -> None:
@@ -427,7 +434,7 @@ class Compare(Task[CompareReply]):
     purpose = "compare"
     reply_type = CompareReply
 
-    def prompt(self) -> Prompt:
+    def written(self) -> Prompt:
         return Prompt(*prompts.compare(self))
 
     def check(self, reply: CompareReply) -> None:

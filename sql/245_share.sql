@@ -1,0 +1,82 @@
+-- What has a share of every prompt, a quarter: rules, possible queries, shots. A row that would exceed it is refused, and
+-- so is a row of tq.model that cannot work.
+
+CREATE OR REPLACE TRIGGER model_values_fit BEFORE INSERT OR UPDATE ON tq.model
+FOR EACH ROW EXECUTE FUNCTION tq_private.check_values();
+ALTER TABLE tq.model ENABLE ALWAYS TRIGGER model_values_fit;
+
+DO $$
+DECLARE
+    hint record;
+BEGIN
+    FOR hint IN SELECT * FROM (VALUES
+        ('name', 'A name has at least one character.'),
+        ('driver', 'extractive, anthropic, or openai.'),
+        ('input_tokens', 'At least 1024.'),
+        ('output_tokens', 'At least 256.'),
+        ('chars_per_token', '0.5 to 16; for most languages 3 to 4.'),
+        ('shown_chars_per_token', 'Replies set it: NULL, or 0.5 to chars_per_token.'),
+        ('windows_per_call', '3: a window is read with the one before and the one after it.'),
+        ('summary_tokens', '64 to output_tokens.'),
+        ('concurrency', '1 to 1000.'),
+        ('timeout_seconds', '1 to 3600.'),
+        ('delay_ms', '0 to 60000.'),
+        ('input_price', 'At least 0, of a million tokens.'),
+        ('output_price', 'At least 0, of a million tokens.'),
+        ('cached_price', 'At least 0, of a million tokens.'),
+        ('batch_share', '0 to 1; 0.5 for half the price.'),
+        ('base_url', 'Such as https://host/v1, without a user, a password or a query.'),
+        ('remote_name', 'What the server calls the model.'),
+        ('ingest_mode', 'calls; or batch, with the driver anthropic.'),
+        ('input_room', 'input_tokens times chars_per_token is at least 12000: a quarter of it is for rules, possible queries and'
+            ' shots, the rest for three windows.'),
+        ('output_room', 'A summary has to fit the output with its frame: raise output_tokens, or lower summary_tokens.')
+    ) AS v (guard, said)
+    LOOP
+        EXECUTE format('COMMENT ON CONSTRAINT %I ON tq.model IS %L', 'model_' || hint.guard || '_check', hint.said);
+    END LOOP;
+END $$;
+
+CREATE OR REPLACE FUNCTION tq_private.check_queries() RETURNS trigger
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, tq, pg_temp AS $$
+DECLARE
+    reader constant tq.model := tq_private.usual_reader();
+    over record;
+BEGIN
+    SELECT d.name, sum(length(q.question) + 8) AS chars INTO over
+    FROM (SELECT DISTINCT w.document_id FROM written AS w) AS w
+    JOIN tq.document AS d ON d.id = w.document_id
+    JOIN tq.possible_query AS q ON q.document_id = w.document_id
+    GROUP BY d.id HAVING sum(length(q.question) + 8) > tq_private.share_of(reader) LIMIT 1;
+    IF FOUND THEN
+        RAISE EXCEPTION USING ERRCODE = 'TQ021', MESSAGE = 'the possible queries do not fit a prompt',
+            DETAIL = format('Those of %s have %s characters; %s fit the share of a prompt that the model %s leaves for them.',
+                            tq_private.shown(over.name), over.chars, tq_private.share_of(reader), reader.name),
+            HINT = 'Give fewer or shorter ones, or name a model with a larger input.';
+    END IF;
+    RETURN NULL;
+END $$;
+COMMENT ON FUNCTION tq_private.check_queries IS 'TQ021 where a document''s possible queries exceed their share of a prompt.';
+
+CREATE OR REPLACE TRIGGER possible_queries_fit AFTER INSERT ON tq.possible_query REFERENCING NEW TABLE AS written
+FOR EACH STATEMENT EXECUTE FUNCTION tq_private.check_queries();
+CREATE OR REPLACE TRIGGER possible_queries_still_fit AFTER UPDATE ON tq.possible_query REFERENCING NEW TABLE AS written
+FOR EACH STATEMENT EXECUTE FUNCTION tq_private.check_queries();
+ALTER TABLE tq.possible_query ENABLE ALWAYS TRIGGER possible_queries_fit;
+ALTER TABLE tq.possible_query ENABLE ALWAYS TRIGGER possible_queries_still_fit;
+
+-- Another model shows anew how many characters its tokens hold.
+CREATE OR REPLACE FUNCTION tq_private.model_changed() RETURNS trigger
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, tq, pg_temp AS $$
+BEGIN
+    IF (NEW.driver, NEW.base_url, NEW.remote_name, NEW.chars_per_token)
+        IS DISTINCT FROM (OLD.driver, OLD.base_url, OLD.remote_name, OLD.chars_per_token) THEN
+        NEW.shown_chars_per_token := NULL;
+    END IF;
+    RETURN NEW;
+END $$;
+COMMENT ON FUNCTION tq_private.model_changed IS 'Forget what replies of another model have shown.';
+
+CREATE OR REPLACE TRIGGER model_anew BEFORE UPDATE ON tq.model
+FOR EACH ROW EXECUTE FUNCTION tq_private.model_changed();
+ALTER TABLE tq.model ENABLE ALWAYS TRIGGER model_anew;
