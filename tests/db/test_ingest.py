@@ -105,6 +105,7 @@ def pdf(pages: int) -> bytes:
     with pymupdf.open() as made:
         for number in range(1, pages + 1):
             page = made.new_page()
+            page.insert_text((72, 36), "Alder Lane Clinic, price list")
             page.insert_text((72, 72), f"Chapter {number}", fontsize=20)
             for line in range(20):
                 page.insert_text(
@@ -121,6 +122,21 @@ def test_a_pdf_line_knows_its_page_and_box(db: Connection) -> None:
     where = "WHERE document_id = %s AND text LIKE 'Page 3 line 7 %%'"
     assert value(db, f"SELECT page FROM tq.line {where}", doc) == 3
     assert len(value(db, f"SELECT locator FROM tq.line {where}", doc)["bbox"]) == 4
+
+
+def test_a_running_header_is_no_leaf_of_its_own(db: Connection) -> None:
+    doc = load(db, "policy.pdf", pdf(5))
+    work(db)
+    alone = db.execute(
+        "SELECT n.line_start, n.line_end FROM tq.node AS n JOIN tq.line AS l"
+        " ON l.document_id = n.document_id AND l.line_no BETWEEN n.line_start AND n.line_end"
+        " WHERE n.document_id = %s AND n.is_leaf GROUP BY n.id, n.line_start, n.line_end"
+        " HAVING bool_and(l.kind = 'furniture')",
+        [doc],
+    ).fetchall()
+    assert alone == []
+    headers = "SELECT count(*) FROM tq.line WHERE document_id = %s AND kind = 'furniture' AND text LIKE 'Alder Lane%%'"
+    assert value(db, headers, doc) == 5
 
 
 def test_the_line_index_holds_every_line_of_a_term(db: Connection) -> None:

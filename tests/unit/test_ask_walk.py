@@ -292,6 +292,17 @@ def test_a_long_line_is_read_in_pieces_and_stays_quotable() -> None:
     assert "not read" in left["detail"]
 
 
+def test_of_a_long_line_the_piece_with_a_rare_term_is_read() -> None:
+    """Every other piece holds more terms of the question, each of them common in the line."""
+    filler = "The patient and the nurse keep an appointment in every room of the clinic. " * 600
+    other = "Gravel is raked under the old lime trees each spring. " * 400
+    line = filler + other + "The zebra ate it. " + other + filler
+    asked = "What did the zebra do at the appointment of the patient with the nurse in the room?"
+    found, _ = run(FakeDatabase(Document("long.md", [line])), by_sentence("zebra"), asked)
+    assert [row["quote"] for row in found["shown"]] == ["The zebra ate it."]
+    assert [left["kind"] for left in found["trace"]["omissions"]] == ["pieces"]
+
+
 def by_sentence(word: str) -> Script:
     def script(task: Task[Any]) -> dict[str, Any]:
         if isinstance(task, Read) and not task.children:
@@ -446,7 +457,9 @@ def test_weak_answers_alone_settle_nothing_and_are_told() -> None:
         "shown"
     ]
     assert [row["certainty"] for row in rows] == ["unsettled"]
-    assert rows[0]["why"] == "No passage read in 1 document (a.md) states an answer: 2 passages only came near."
+    assert (
+        rows[0]["why"] == "No passage read in 1 document (a.md) states an answer: 2 passages only came near."
+    )
 
 
 def test_a_place_that_is_off_the_list_rejects_the_reply() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
@@ -71,7 +72,29 @@ class Rough:
         self._pattern = re.compile("|".join(map(re.escape, longest)) or r"(?!)")
 
     def __call__(self, text: str) -> float:
-        return sum(self._weights[start] for start in set(self._pattern.findall(text.casefold())))
+        return sum(self._weights[start] for start in self._starts(text))
+
+    def _starts(self, text: str) -> set[str]:
+        return set(self._pattern.findall(text.casefold()))
+
+    def best(self, groups: Sequence[list[Item]], limit: int, pulse: Callable[[], None]) -> list[int]:
+        """The places of the `limit` groups that weigh most, in order of place; each term in at least one of them, the
+        rarest first. Where all are pieces of one line, the line index cannot tell that a term stands in one place."""
+        if len(groups) <= limit:
+            return list(range(len(groups)))
+        held: list[set[str]] = []
+        for group in groups:
+            pulse()
+            held.append(self._starts("\n".join(item.text for item in group)))
+        weights = [sum(self._weights[start] for start in starts) for starts in held]
+        heaviest = sorted(range(len(groups)), key=lambda place: (-weights[place], place))
+        chosen: list[int] = []
+        counts = Counter(start for starts in held for start in starts)
+        for start in sorted(counts, key=lambda start: (counts[start], start)):
+            if not any(start in held[place] for place in chosen):
+                chosen.append(next(place for place in heaviest if start in held[place]))
+        chosen += [place for place in heaviest if place not in chosen]
+        return sorted(chosen[:limit])
 
     def excerpt(self, text: str, size: int) -> str:
         """The part of at most `size` characters that weighs most."""
@@ -94,14 +117,6 @@ def fill(items: Sequence[Item], room: int) -> list[list[Item]]:
         groups[-1].append(item)
         used += size
     return groups
-
-
-def best(groups: Sequence[list[Item]], limit: int, weigh: Callable[[str], float]) -> list[int]:
-    """The places of the `limit` groups that weigh most, in order of place."""
-    if len(groups) <= limit:
-        return list(range(len(groups)))
-    weighed = [(-weigh("\n".join(item.text for item in group)), place) for place, group in enumerate(groups)]
-    return sorted(place for _, place in sorted(weighed)[:limit])
 
 
 def inner_groups(

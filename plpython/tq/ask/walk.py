@@ -12,7 +12,7 @@ from functools import partial
 
 from tq.ask import evidence, words
 from tq.ask.caller import Caller
-from tq.ask.pieces import CHILD_CHARS, NUMBER_CHARS, Rough, best, fill, inner_groups, line_items, refine
+from tq.ask.pieces import CHILD_CHARS, NUMBER_CHARS, Rough, fill, inner_groups, line_items, refine
 from tq.ask.records import (
     Aim,
     Claim,
@@ -122,7 +122,8 @@ class Walk:
         piece = min(fit.piece_chars, room)
         # A block is shown in pieces, each with its number: room for these is left.
         groups = fill(line_items(shown, room - NUMBER_CHARS * (2 * room // piece + 1)), room)
-        places = best(groups, MAX_PIECES, self._weigher(seed.route))
+        rough = Rough(source.trails[seed.route.aim.where].terms)
+        places = rough.best(groups, MAX_PIECES, self._database.pulse)
         if len(places) < len(groups):
             self.left.append(
                 Left(
@@ -269,15 +270,6 @@ class Walk:
             return room
         frame = len(self._task(visit).prompt()) + prompts.AGAIN_CHARS + LETTERS_CHARS
         return min(room, model.input_chars - frame)
-
-    def _weigher(self, route: Route) -> Callable[[str], float]:
-        rough = Rough(route.source.trails[route.aim.where].terms)
-
-        def weigh(text: str) -> float:
-            self._database.pulse()
-            return rough(text)
-
-        return weigh
 
     def _read(self, visit: Visit, task: Read) -> None:
         if not self._caller.submit(task, partial(self._take, visit), visit.route.source.id):

@@ -240,7 +240,7 @@ UNMARKED = Statement(
 # A line as two numbers: its length, and the flags of tq.ingest.cut. $4 is tq.ingest.windows.NOTHING.
 CUT_LINES = Statement(
     "SELECT array_agg(length(l.text) ORDER BY l.line_no) AS chars, array_agg("
-    "CASE WHEN btrim(l.text, $4) = '' THEN 1 ELSE 0 END"
+    "CASE WHEN l.kind = 'furniture' OR btrim(l.text, $4) = '' THEN 1 ELSE 0 END"
     r" | CASE WHEN right(rtrim(l.text, E' \t\"”’»)]'), 1) IN ('.', '!', '?', '…', '。', '！', '？', '؟', '।', ':', ';')"
     " THEN 2 ELSE 0 END"
     " | CASE l.kind WHEN 'heading' THEN 4 WHEN 'table' THEN 8 WHEN 'code' THEN 16 WHEN 'furniture' THEN 32 ELSE 0 END"

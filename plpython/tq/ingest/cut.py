@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from tq.model.limits import Fit
 
 # Flags of a line, as tq.database.ingest.CUT_LINES computes them.
-BLANK = 1
+BLANK = 1  # or furniture, such as a running header: it holds no fact
 SENTENCE_END = 2
 HEADING = 4
 TABLE = 8
