@@ -6,6 +6,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
+from tq.ask.words import say
 from tq.model.driver import Outcome
 from tq.model.limits import Model
 from tq.model.tasks import Task
@@ -34,11 +35,11 @@ class Budget:
         sent = model.tokens(len(task.prompt())) if strategy.max_tokens or strategy.max_cost else 0
         tokens, money = sent + model.output_tokens, model.cost(sent, model.output_tokens)
         if strategy.max_calls is not None and self._calls + 1 > strategy.max_calls:
-            self._spend(f"{strategy.max_calls} calls")
+            self._spend(say("{n} calls", n=strategy.max_calls))
         elif strategy.max_tokens is not None and self._tokens + tokens > strategy.max_tokens:
-            self._spend(f"{strategy.max_tokens} tokens")
+            self._spend(say("{n} tokens", n=strategy.max_tokens))
         elif strategy.max_cost is not None and self._money + money > strategy.max_cost:
-            self._spend(f"{strategy.max_cost:g} in money")
+            self._spend(say("{n} in money", n=f"{strategy.max_cost:g}"))
         else:
             self._calls += 1
             self._tokens += tokens
@@ -57,8 +58,11 @@ class Budget:
     def check_time(self) -> None:
         """Raises Spent after the deadline."""
         if self._deadline is not None and time.perf_counter() > self._deadline:
-            self._spend(f"{self._strategy.max_seconds:g} seconds")
+            self._spend(say("{n} seconds", n=f"{self._strategy.max_seconds:g}"))
             raise Spent
 
     def _spend(self, what: str) -> None:
-        self.reason = self.reason or f"the strategy {self._strategy.name} allows {what} a question"
+        name = self._strategy.name
+        self.reason = self.reason or say(
+            "the strategy {strategy} allows {what} a question", strategy=name, what=what
+        )

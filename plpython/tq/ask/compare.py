@@ -8,6 +8,7 @@ from functools import partial
 from tq.ask import words
 from tq.ask.caller import Caller
 from tq.ask.records import Claim, Ended, Left
+from tq.ask.words import say
 from tq.model.tasks import Compare
 from tq.strategy import conflicts
 from tq.strategy.conflicts import COMPARED_CHARS, Pair, Ruled
@@ -37,9 +38,17 @@ def complete(caller: Caller, rules: Ruled, relations: Relations) -> list[Left]:
             relations.setdefault(pair, relation)
     # The embedded model goes by the same rules.
     count = rules.beyond if caller.model("compare").computes else unasked
-    how = "not compared" if caller.model("compare").computes else "compared by rules alone"
-    why = f": {caller.budget.reason}" if caller.budget.reason else ""
-    return [Left("pairs", f"{words.count(count, 'pair')} of claims {how}{why}")] if count else []
+    if not count:
+        return []
+    pairs = words.count(count, "pair")
+    told = (
+        say("{pairs} of claims not compared", pairs=pairs)
+        if caller.model("compare").computes
+        else say("{pairs} of claims compared by rules alone", pairs=pairs)
+    )
+    if caller.budget.reason:
+        told = say("{what}: {why}", what=told, why=caller.budget.reason)
+    return [Left("pairs", told)]
 
 
 def task(one: Claim, two: Claim) -> Compare:

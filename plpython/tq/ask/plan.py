@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from tq.ask import words
 from tq.ask.records import Ended, Left, Planned, Question, SourceRow, Subject
+from tq.ask.words import say
 from tq.model import prompts
 from tq.model.limits import RULES_SHARE, Model
 from tq.model.tasks import Parts, Plan, PlanReply
@@ -24,7 +25,7 @@ def task(
     left = []
     if cut:
         told = words.count(cut, "possible query", "possible queries")
-        left.append(Left("possible queries", f"{told} not shown to the planner"))
+        left.append(Left("possible queries", say("{queries} not shown to the planner", queries=told)))
     most = 100_000 if model.computes else len(question.shown) + PART_CHARS
     return Plan(question.shown, shown, _language(question, ready), max_chars=most), left
 
@@ -44,7 +45,10 @@ def planned(question: Question, ended: Ended) -> tuple[Planned, list[Left]]:
         left = [
             Left(
                 "plan",
-                f"the plan was given up ({ended.rejected[-1]}); the question was searched as it stands",
+                say(
+                    "the plan was given up ({why}); the question was searched as it stands",
+                    why=ended.rejected[-1],
+                ),
             )
         ]
         assert isinstance(ended.task, Plan)

@@ -16,6 +16,7 @@ from tq.ask.budget import Budget, Spent
 from tq.ask.caller import Caller, Opener
 from tq.ask.records import Begin, Claim, Ended, Found, Left, Question
 from tq.ask.search import MODES, TREE, Search, section
+from tq.ask.words import say
 from tq.database import asking, models, strategies
 from tq.database.connection import Database
 from tq.errors import TqError
@@ -332,7 +333,11 @@ class Asking:
     def _cut(self, question: str, limit: int) -> str:
         if len(question) <= limit:
             return question
-        told = f"prompts showed the first {limit} of the question's {len(question)} characters"
+        told = say(
+            "prompts showed the first {shown} of the question's {of} characters",
+            shown=limit,
+            of=len(question),
+        )
         self._left.append(Left("question", told))
         return question[:limit].rstrip()
 
@@ -492,7 +497,7 @@ class Asking:
 
         task = write.task(self._question, self._search.planned, listed, model)
         if not self.caller.submit(task, take):
-            told = f"no answer was composed of the parts found: {self._budget.reason}"
+            told = say("no answer was composed of the parts found: {why}", why=self._budget.reason)
             self._left.append(Left("writing", told))
 
     def _verified(self, claims: list[Claim]) -> list[Claim]:
@@ -502,7 +507,7 @@ class Asking:
             self._left.append(
                 Left(
                     "quote",
-                    "an answer was dropped: its quote does not stand in the stored lines",
+                    say("an answer was dropped: its quote does not stand in the stored lines"),
                     visit.route.source.id,
                     visit.node.line_start,
                     visit.node.line_end,

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from tq.ask import tell, trace
+from tq.ask import tell, trace, words
 from tq.ask.records import Aim, Claim, Found, Subject
 from tq.ask.unsettled import unsettled
 from tq.database.connection import Database
@@ -21,6 +21,11 @@ Row = dict[str, Any]
 def answers(database: Database, found: Found, cost: Row, elapsed_ms: float) -> list[Row]:
     """A row a claim; one honest row where there is none."""
     told = {"cost": cost, "elapsed_ms": elapsed_ms}
+    with words.speaking(found.question.strategy.language):
+        return _answers(database, found, told)
+
+
+def _answers(database: Database, found: Found, told: Row) -> list[Row]:
     if not found.claims:
         return [_unsettled(database, found, told)]
     answered = {aim for claim in found.claims for aim in claim.met}
@@ -31,7 +36,8 @@ def answers(database: Database, found: Found, cost: Row, elapsed_ms: float) -> l
 def early(found: Found, reads: int, cost: Row, elapsed_ms: float) -> list[Row]:
     """Rows of claims that nothing was compared with yet."""
     told = {"cost": cost, "elapsed_ms": elapsed_ms, "reads": reads, "final": False}
-    return [_answer(rank, claim, found, [], told) for rank, claim in enumerate(found.claims, 1)]
+    with words.speaking(found.question.strategy.language):
+        return [_answer(rank, claim, found, [], told) for rank, claim in enumerate(found.claims, 1)]
 
 
 def _answer(rank: int, claim: Claim, found: Found, unanswered: Sequence[Aim], told: Row) -> Row:
@@ -83,7 +89,7 @@ def _unsettled(database: Database, found: Found, told: Row) -> Row:
         **_flat(None),
         "rank": 1,
         "what": None,
-        "why": said.why,
+        "why": str(said.why),
         "how": said.how,
         "method": found.planned.method,
         "certainty": "unsettled",

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from tq.ask import words
 from tq.ask.records import Aim, Left, Planned, Question, Scope, Source, SourceRow, Trail
 from tq.ask.scent import Scent
+from tq.ask.words import say
 from tq.database import asking
 from tq.database.connection import Database
 from tq.errors import TqError
@@ -49,17 +50,24 @@ def resolve(database: Database, doc: str | None) -> tuple[list[SourceRow], list[
         )
     left = []
     if waiting:
-        left.append(Left("not ready", f"{_documents(len(waiting))} not ready and not searched: {told}"))
+        count = words.count(len(waiting), "document was", "documents were")
+        left.append(
+            Left(
+                "not ready",
+                say("{documents} not ready and not searched: {names}", documents=count, names=told),
+            )
+        )
     beyond = (ready[0].matched or 0) - sum(row.ready for row in rows)
     if beyond > 0:
+        count = words.count(beyond, "document was", "documents were")
+        most = asking.MAX_DOCUMENTS
         left.append(
-            Left("documents", f"{_documents(beyond)} not looked at: more than {asking.MAX_DOCUMENTS} match")
+            Left(
+                "documents",
+                say("{documents} not looked at: more than {most} match", documents=count, most=most),
+            )
         )
     return ready, left
-
-
-def _documents(count: int) -> str:
-    return f"{count} document was" if count == 1 else f"{count} documents were"
 
 
 def choose(
@@ -85,8 +93,11 @@ def choose(
             left.append(
                 Left(
                     "terms",
-                    f"the question has {len(wanted)} different terms; "
-                    f"the {len(followed[language])} rarest were followed",
+                    say(
+                        "the question has {terms} different terms; the {rarest} rarest were followed",
+                        terms=len(wanted),
+                        rarest=len(followed[language]),
+                    ),
                 )
             )
     chosen = _order(question, ready, followed, hits)
@@ -94,13 +105,14 @@ def choose(
     if len(chosen) > bound:
         rest = chosen[bound:]
         chosen = chosen[:bound]
-        why = f"the strategy {question.strategy.name} searches {bound} a question"
-        left.append(
-            Left(
-                "documents",
-                f"{_documents(len(rest))} not searched ({why}): {words.names([label(r) for r in rest])}",
-            )
+        told = say(
+            "{documents} not searched (the strategy {strategy} searches {bound} a question): {names}",
+            documents=words.count(len(rest), "document was", "documents were"),
+            strategy=question.strategy.name,
+            bound=bound,
+            names=words.names([label(row) for row in rest]),
         )
+        left.append(Left("documents", told))
     sources = _sources(database, question, planned.aims, chosen, queries, followed, asked)
     held: set[str] = set()
     for row in chosen:

@@ -26,6 +26,7 @@ from tq.ask.records import (
 )
 from tq.ask.selection import SINGLE, Selection
 from tq.ask.walk import Starts, Walk
+from tq.ask.words import say
 from tq.database.connection import Database
 from tq.model import prompts
 from tq.model.limits import RULES_SHARE
@@ -127,7 +128,7 @@ class Search:
 
     @staticmethod
     def _from_root(source: Source, aim: Aim) -> Sequence[Start]:
-        return (Start(source.root, "the root"),)
+        return (Start(source.root, say("the root")),)
 
     def _from_picks(self, source: Source, aim: Aim) -> Sequence[Start]:
         assert self._begin is not None
@@ -149,9 +150,13 @@ class Search:
         lost = [
             (one.node.line_start, one.node.line_end) for place, one in enumerate(chosen) if place not in kept
         ]
-        told = (
-            f"{words.count(len(lost), 'chosen section')} of {source.label} not read ({words.places(lost)}): the strategy "
-            f"{self._question.strategy.name} shares out {words.count(most, 'route')} a document"
+        told = say(
+            "{sections} of {label} not read ({places}): the strategy {strategy} shares out {routes} a document",
+            sections=words.count(len(lost), "chosen section"),
+            label=source.label,
+            places=words.places(lost),
+            strategy=self._question.strategy.name,
+            routes=words.count(most, "route"),
         )
         self.left.append(Left("routes", told, source.id, lost[0][0], max(last for _, last in lost)))
         return [chosen[place] for place in sorted(kept)]
@@ -188,7 +193,11 @@ class Search:
         self.planned = replace(self.planned, aims=aims)
         scope.follow(self._database, self._question, self.scope.sources, learned)
         self.notes.append(
-            f"{words.quoted(aim.told, 120)} was searched with what the step before had found: {learned.known}."
+            say(
+                "{part} was searched with what the step before had found: {known}.",
+                part=words.quoted(aim.told, 120),
+                known=learned.known,
+            )
         )
         return learned
 

@@ -11,6 +11,7 @@ from itertools import takewhile
 from tq.ask import words
 from tq.ask.caller import Caller
 from tq.ask.records import Aim, Ended, Left, Node, Question, Source, Start
+from tq.ask.words import say
 from tq.database import asking
 from tq.database.connection import Database
 from tq.model import prompts
@@ -128,19 +129,27 @@ class Selection:
         """How the trees were seen, as sentences."""
         views = list(self.views.values())
         calls = sum(len(view.slices) for view in views)
-        told = [
-            f"Sections were chosen from the view of {words.count(len({view.source for view in views}), 'whole tree')} in "
-            f"{words.count(calls, 'call')}."
+        told: list[str] = [
+            say(
+                "Sections were chosen from the view of {trees} in {calls}.",
+                trees=words.count(len({view.source for view in views}), "whole tree"),
+                calls=words.count(calls, "call"),
+            )
         ]
         if self.cut:
-            names = words.listed([source.label for source in self.cut[:NAMES]])
-            more = f" and {len(self.cut) - NAMES} more" if len(self.cut) > NAMES else ""
+            names = words.names([source.label for source in self.cut], NAMES)
             told.append(
-                f"A single pass was wanted, but the view of {names}{more} does not fit one call: it was read in slices."
+                say(
+                    "A single pass was wanted, but the view of {names} does not fit one call: it was read in slices.",
+                    names=names,
+                )
             )
         if beyond := sum(view.beyond for view in views):
+            numbers = words.count(beyond, "number")
             told.append(
-                f"{words.count(beyond, 'number')} that stood on no list {'was' if beyond == 1 else 'were'} thrown away."
+                say("{numbers} that stood on no list was thrown away.", numbers=numbers)
+                if beyond == 1
+                else say("{numbers} that stood on no list were thrown away.", numbers=numbers)
             )
         return told
 
@@ -223,14 +232,20 @@ class Selection:
 
     def _missed(self, view: View, part: Slice, why: str) -> None:
         first, last = part.sections[0].line_start, part.sections[-1].line_end
-        told = f"slice {part.place} of {part.of} of {view.source.label} not searched: {why}"
+        told = say(
+            "slice {n} of {of} of {label} not searched: {why}",
+            n=part.place,
+            of=part.of,
+            label=view.source.label,
+            why=why,
+        )
         self.left.append(Left("slice", told, view.source.id, first, last))
 
 
 def _because(part: Slice) -> str:
-    return "it was chosen from the view of the whole tree" + (
-        f", slice {part.place} of {part.of}" if part.of > 1 else ""
-    )
+    if part.of == 1:
+        return say("it was chosen from the view of the whole tree")
+    return say("it was chosen from the view of the whole tree, slice {n} of {of}", n=part.place, of=part.of)
 
 
 def _holds(node: Node, other: Node) -> bool:

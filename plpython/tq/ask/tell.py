@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tq.ask import words
-from tq.ask.records import Aim, Citation, Claim, Found, Left, Visit
+from tq.ask.records import Aim, Citation, Claim, Found, Left, Source, Visit
+from tq.ask.words import say
 
 WHY_CITATIONS = 3
 HOW_PATHS = 3  # ways told of to one answer
@@ -15,66 +16,90 @@ LEFT_SHOWN = 12
 
 def why(claim: Claim) -> str:
     told = [
-        f"{place(citation)} says: {words.quoted(citation.quote)}"
+        say("{place} says: {quote}", place=place(citation), quote=words.quoted(citation.quote))
         for citation in claim.citations[:WHY_CITATIONS]
     ]
     more = len(claim.citations) - len(told)
-    text = "; ".join(told) + (f"; and {words.count(more, 'further place')} cited" if more > 0 else "")
-    text += "" if text.endswith((".”", "!”", "?”", "。”", "…”")) else "."
-    if claim.reason:
-        text += f" {claim.reason}" + ("" if claim.reason[-1] in ".!?。…" else ".")
-    return text
+    if more > 0:
+        told.append(say("and {places} cited", places=words.count(more, "further place")))
+    return " ".join(words.ended(part) for part in ("; ".join(told), claim.reason) if part)
 
 
 def place(citation: Citation) -> str:
-    page = f" (page {citation.page})" if citation.page else ""
-    return f"{citation.source.label}, {words.lines(citation.line_start, citation.line_end)}{page}"
+    where = words.lines(citation.line_start, citation.line_end)
+    label = source(citation.source)
+    if citation.page:
+        return say("{label}, {lines} (page {page})", label=label, lines=where, page=citation.page)
+    return f"{label}, {where}"
+
+
+def source(one: Source) -> str:
+    """Name, with the version where it is not the current one."""
+    row = one.row
+    return row.name if row.current else say("{name} (version {version})", name=row.name, version=row.version)
 
 
 # ---------------------------------------------------------------- the how
 
 
 def how(claim: Claim, found: Found, method: str) -> str:
-    steps = [found.widened] if found.widened else []
+    steps = [words.spoken(found.widened)] if found.widened else []
     aims = found.planned.aims
     if claim.parts:
         steps.append(
-            f"The question has {words.count(len(aims), 'part')}; this answer was composed of "
-            f"{words.count(len(claim.parts), 'checked claim')}."
+            say(
+                "The question has {parts}; this answer was composed of {claims}.",
+                parts=words.count(len(aims), "part"),
+                claims=words.count(len(claim.parts), "checked claim"),
+            )
         )
         for aim, part in claim.parts:
             way = _lower(_path(part.visits[0], part))
-            steps.append(f"For {words.quoted(aim.told, PART_CHARS)}: {way}")
+            steps.append(say("For {part}: {way}", part=words.quoted(aim.told, PART_CHARS), way=way))
         if claim.steps:
             steps.append(_sentence(claim.steps))
     else:
         if len(aims) > 1:
             told = words.quoted(claim.aim.told, PART_CHARS)
-            steps.append(f"The question has {words.count(len(aims), 'part')}; this answers {told}.")
+            parts = words.count(len(aims), "part")
+            steps.append(say("The question has {parts}; this answers {part}.", parts=parts, part=told))
         for number, visit in enumerate(claim.visits[:HOW_PATHS]):
             told = _path(visit, claim)
-            steps.append(told if number == 0 else f"Found again: {_lower(told)}")
+            steps.append(told if number == 0 else say("Found again: {way}", way=_lower(told)))
         if len(claim.visits) > HOW_PATHS:
-            steps.append(f"Found on {words.count(len(claim.visits) - HOW_PATHS, 'further route')}.")
+            more = words.count(len(claim.visits) - HOW_PATHS, "further route")
+            steps.append(say("Found on {routes}.", routes=more))
     if claim.citations[0].kind == "bullet":
-        steps.append("The claim rests on the summary there, quoted by the lines that the summary came from.")
-    if compared := found.compared.get(id(claim), 0):
         steps.append(
-            f"Compared with {words.count(compared, 'other claim')}" + _outcome(claim, compared) + "."
+            say("The claim rests on the summary there, quoted by the lines that the summary came from.")
         )
-    steps += found.notes
+    if compared := found.compared.get(id(claim), 0):
+        steps.append(_outcome(claim, words.count(compared, "other claim"), compared))
+    steps += map(words.spoken, found.notes)
     if found.left:
         steps.append(left_out(found.left))
-    return f"Method: {method}. " + " ".join(steps)
+    return " ".join([by_method(method), *steps])
 
 
-def _outcome(claim: Claim, compared: int) -> str:
+def by_method(method: str) -> str:
+    return say("Method: {method}.", method=say(method))
+
+
+def _outcome(claim: Claim, others: str, compared: int) -> str:
     against = len(claim.contradicts)
     if not against:
-        return ""
+        return say("Compared with {others}.", others=others)
     if against == compared:
-        return ", which contradicts it" if against == 1 else ", which contradict it"
-    return f", {against} of which {'contradicts' if against == 1 else 'contradict'} it"
+        return (
+            say("Compared with {others}, which contradicts it.", others=others)
+            if against == 1
+            else say("Compared with {others}, which contradict it.", others=others)
+        )
+    return (
+        say("Compared with {others}, 1 of which contradicts it.", others=others)
+        if against == 1
+        else say("Compared with {others}, {n} of which contradict it.", others=others, n=against)
+    )
 
 
 def _path(visit: Visit, claim: Claim) -> str:
@@ -87,30 +112,44 @@ def _path(visit: Visit, claim: Claim) -> str:
     way.reverse()
     told = first(way[0])
     for step, below in enumerate(way[1:]):
-        told += f"{', ' if step == 0 else ', then '}opened {node(below)} because {below.because}"
+        because = words.spoken(below.because)
+        told += (
+            say(", opened {node} because {because}", node=node(below), because=because)
+            if step == 0
+            else say(", then opened {node} because {because}", node=node(below), because=because)
+        )
     own = [
         one for one in claim.citations if one.node_id == visit.node.id and one.source is visit.route.source
     ]
     if not visit.node.is_leaf:
-        end = "found the answer in its summary"
+        end = say("; and found the answer in its summary")
     elif own:
-        end = "took the answer from " + words.places([(one.line_start, one.line_end) for one in own])
+        end = say(
+            "; and took the answer from {places}",
+            places=words.places([(one.line_start, one.line_end) for one in own]),
+        )
     else:
-        end = "took the answer from its lines"
-    return f"{told}; and {end}{rereads(visit)}."
+        end = say("; and took the answer from its lines")
+    return f"{told}{end}{rereads(visit)}."
 
 
 def first(visit: Visit) -> str:
     """Where a way begins: at the root, or at what was picked or chosen."""
-    label = visit.route.source.label
+    label = source(visit.route.source)
     if visit.node.depth == 0:
-        return f"Read {label} from its root ({words.lines(visit.node.line_start, visit.node.line_end)})"
-    return f"Read {node(visit)} of {label} because {visit.because}"
+        where = words.lines(visit.node.line_start, visit.node.line_end)
+        return say("Read {label} from its root ({lines})", label=label, lines=where)
+    return say(
+        "Read {node} of {label} because {because}",
+        node=node(visit),
+        label=label,
+        because=words.spoken(visit.because),
+    )
 
 
 def node(visit: Visit) -> str:
     where = words.lines(visit.node.line_start, visit.node.line_end)
-    piece = f", piece {visit.piece[0]} of {visit.piece[1]}" if visit.piece[1] > 1 else ""
+    piece = say(", piece {n} of {of}", n=visit.piece[0], of=visit.piece[1]) if visit.piece[1] > 1 else ""
     title = visit.node.title
     return f"{words.quoted(title, 80)} ({where}{piece})" if title else where + piece
 
@@ -118,14 +157,16 @@ def node(visit: Visit) -> str:
 def rereads(visit: Visit) -> str:
     if not visit.rejected:
         return ""
-    return f" (after {words.count(len(visit.rejected), 'rejected reply', 'rejected replies')})"
+    return say(
+        " (after {replies})", replies=words.count(len(visit.rejected), "rejected reply", "rejected replies")
+    )
 
 
 def widened(aims: Sequence[Aim], asked: int) -> str:
     """Why the search went on from the root, as a sentence. asked: how many aims the question has."""
     parts = [words.quoted(aim.told, PART_CHARS) for aim in aims]
-    what = "the question" if asked == 1 else words.listed(parts)
-    return f"Nothing picked or beside it answers {what}: the search went on from the root."
+    what = say("the question") if asked == 1 else words.listed(parts)
+    return say("Nothing picked or beside it answers {what}: the search went on from the root.", what=what)
 
 
 def _lower(sentence: str) -> str:
@@ -143,18 +184,19 @@ def left_out(left: Sequence[Left]) -> str:
     """What was left out, as a sentence; "" where nothing was."""
     if not left:
         return ""
-    told = "; ".join(item.detail for item in left[:LEFT_SHOWN])
-    more = len(left) - LEFT_SHOWN
-    return f"Left out: {told}{f'; and {more} more' if more > 0 else ''}."
+    told = [words.spoken(item.detail) for item in left[:LEFT_SHOWN]]
+    if len(left) > LEFT_SHOWN:
+        told.append(say("and {n} more", n=len(left) - LEFT_SHOWN))
+    return say("Left out: {what}.", what="; ".join(told))
 
 
 def missing(found: Found, unanswered: Sequence[Aim]) -> str | None:
     """What an answer does not say: what the picks of a follow-up do not, parts without an answer, and what was left
     out."""
-    told = [found.widened] if found.widened else []
+    told = [words.spoken(found.widened)] if found.widened else []
     if unanswered:
         parts = [words.quoted(aim.told, PART_CHARS) for aim in unanswered]
-        told.append(f"No answer was found to {words.listed(parts)}.")
+        told.append(say("No answer was found to {parts}.", parts=words.listed(parts)))
     if found.left:
         told.append(left_out(found.left))
     return " ".join(told) or None

@@ -74,7 +74,7 @@ def _query(
 def left(item: Left) -> dict[str, Any]:
     return {
         "kind": item.kind,
-        "detail": item.detail,
+        "detail": str(item.detail),
         "line_start": item.line_start,
         "line_end": item.line_end,
     }

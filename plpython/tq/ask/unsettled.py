@@ -11,6 +11,7 @@ from typing import Literal
 from tq.ask import tell, words
 from tq.ask.pieces import Rough
 from tq.ask.records import Claim, Found, Source, Visit
+from tq.ask.words import say
 from tq.database import asking
 from tq.database.connection import Database
 from tq.text.stopwords import STOP_WORDS
@@ -62,19 +63,24 @@ def unsettled(database: Database, found: Found) -> Unsettled:
     kind = _kind(found, near, absent)
     gone = words.listed([words.quoted(word, 40) for word in absent[:WORDS_SHOWN]], "or")
     subject = {
-        "nothing asked": "The question names nothing that can be looked up: it has no word that says what it is about.",
-        "outside": f"The material holds nothing on the subject: none of its lines has {gone}. The answer takes knowledge "
-        "from outside of it.",
-        "judgement": "The question asks for a judgement, and no line that was read gives one.",
-        "near": "What was read only comes near.",
-        "incomplete": "No line that was read answers, and not everything was read.",
-        "not here": "Everything that bears on the question was read, and no line answers it.",
+        "nothing asked": say(
+            "The question names nothing that can be looked up: it has no word that says what it is about."
+        ),
+        "outside": say(
+            "The material holds nothing on the subject: none of its lines has {words}. The answer takes knowledge from "
+            "outside of it.",
+            words=gone,
+        ),
+        "judgement": say("The question asks for a judgement, and no line that was read gives one."),
+        "near": say("What was read only comes near."),
+        "incomplete": say("No line that was read answers, and not everything was read."),
+        "not here": say("Everything that bears on the question was read, and no line answers it."),
     }[kind]
     told = [subject, _searched(found)]
     if near is not None and kind != "nothing asked":
         told.append(_nearest(near))
     if absent and kind not in ("outside", "nothing asked"):
-        told.append(f"None of the lines searched has {gone}.")
+        told.append(say("None of the lines searched has {words}.", words=gone))
     if found.left:
         told.append(tell.left_out(found.left))
     return Unsettled(
@@ -203,10 +209,13 @@ def _in(lines: Sequence[int], line: int) -> bool:
 
 
 def _nearest(near: Nearest) -> str:
-    where = f"{near.source.label}, {words.lines(near.line_start, near.line_end)}"
+    where = f"{tell.source(near.source)}, {words.lines(near.line_start, near.line_end)}"
+    text = words.quoted(near.text, 160)
     held = [word for word in dict.fromkeys(near.held) if word.casefold() not in _STOPS][:6]
-    has = f", which has {words.listed([words.quoted(word, 40) for word in held])}" if held else ""
-    return f"Nearest: {where}{has}: {words.quoted(near.text, 160)}."
+    if not held:
+        return say("Nearest: {place}: {text}.", place=where, text=text)
+    has = words.listed([words.quoted(word, 40) for word in held])
+    return say("Nearest: {place}, which has {words}: {text}.", place=where, words=has, text=text)
 
 
 # ---------------------------------------------------------------- why and how
@@ -217,7 +226,13 @@ def _searched(found: Found) -> str:
     nodes = words.count(len({(visit.route.source.id, visit.node.id) for visit in visits}), "section")
     lines = words.count(sum(visit.lines for visit in visits), "line")
     documents = words.count(len(sources), "document")
-    return f"Searched {documents} ({words.names([source.label for source in sources])}): {nodes} read, {lines} among them."
+    return say(
+        "Searched {documents} ({names}): {sections} read, {lines} among them.",
+        documents=documents,
+        names=words.names([tell.source(source) for source in sources]),
+        sections=nodes,
+        lines=lines,
+    )
 
 
 def _why(found: Found) -> str:
@@ -227,38 +242,50 @@ def _why(found: Found) -> str:
     # What was read and went no further; where every route was cut short, neither is.
     told = []
     if silent:
-        told.append(f"{words.count(silent, 'section')} read {'says' if silent == 1 else 'say'} nothing on it")
+        sections = words.count(silent, "section")
+        told.append(
+            say("{sections} read says nothing on it", sections=sections)
+            if silent == 1
+            else say("{sections} read say nothing on it", sections=sections)
+        )
     if weak:
-        told.append(f"{words.count(weak, 'passage')} only came near")
-    where = f"{words.count(len(sources), 'document')} ({words.names([source.label for source in sources])})"
-    return f"No passage read in {where} states an answer" + (f": {', and '.join(told)}." if told else ".")
+        told.append(say("{passages} only came near", passages=words.count(weak, "passage")))
+    where = f"{words.count(len(sources), 'document')} ({words.names([tell.source(one) for one in sources])})"
+    if not told:
+        return say("No passage read in {documents} states an answer.", documents=where)
+    what = told[0] if len(told) == 1 else say("{one}, and {two}", one=told[0], two=told[1])
+    return say("No passage read in {documents} states an answer: {what}.", documents=where, what=what)
 
 
 def _how(found: Found) -> str:
-    told = [found.widened] if found.widened else []
+    told = [words.spoken(found.widened)] if found.widened else []
     visits = found.visits
     for visit in visits[:HOW_READS]:
         step = (
             tell.first(visit)
             if visit.parent is None
-            else f"Opened {tell.node(visit)} because {visit.because}"
+            else say(
+                "Opened {node} because {because}", node=tell.node(visit), because=words.spoken(visit.because)
+            )
         )
         told.append(f"{step}: {_choice(visit)}{tell.rereads(visit)}.")
     if len(visits) > HOW_READS:
-        told.append(f"Then {words.count(len(visits) - HOW_READS, 'more read')} of the same kind.")
-    told += found.notes
+        more = words.count(len(visits) - HOW_READS, "more read")
+        told.append(say("Then {reads} of the same kind.", reads=more))
+    told += map(words.spoken, found.notes)
     if found.left:
         told.append(tell.left_out(found.left))
-    return f"Method: {found.planned.method}. " + " ".join(told)
+    return " ".join([tell.by_method(found.planned.method), *told])
 
 
 def _choice(visit: Visit) -> str:
     if visit.choice == "DESCEND":
-        return f"went on to {words.count(sum(1 for child in visit.opened if child['followed']), 'section')}"
+        followed = sum(1 for child in visit.opened if child["followed"])
+        return say("went on to {sections}", sections=words.count(followed, "section"))
     if visit.choice == "ANSWER" and visit.node.is_leaf:
-        return "what it says only comes near"
+        return say("what it says only comes near")
     if visit.choice == "ANSWER":
-        return "went on to the lines of a summary that seemed to answer"
+        return say("went on to the lines of a summary that seemed to answer")
     if visit.choice == "NOT_HERE":
-        return "nothing here"
-    return "given up"
+        return say("nothing here")
+    return say("given up")

@@ -27,6 +27,7 @@ from tq.ask.records import (
     Trail,
     Visit,
 )
+from tq.ask.words import say
 from tq.database import asking
 from tq.database.connection import Database
 from tq.model import prompts
@@ -128,9 +129,13 @@ class Walk:
             self.left.append(
                 Left(
                     "pieces",
-                    f"{words.count(len(groups) - len(places), 'piece')} of {len(groups)} of "
-                    f"{words.lines(node.line_start, node.line_end)} of {source.label} not read, "
-                    "those with the fewest terms of the question",
+                    say(
+                        "{pieces} of {of} of {lines} of {label} not read, those with the fewest terms of the question",
+                        pieces=words.count(len(groups) - len(places), "piece"),
+                        of=len(groups),
+                        lines=words.lines(node.line_start, node.line_end),
+                        label=source.label,
+                    ),
                     source.id,
                     node.line_start,
                     node.line_end,
@@ -180,8 +185,12 @@ class Walk:
             self.left.append(
                 Left(
                     "bullets",
-                    f"{len(content.bullets) - len(groups[0][0])} bullets of {_named(node)} of {source.label} not "
-                    "shown: they do not fit the model's input",
+                    say(
+                        "{bullets} of {node} of {label} not shown: they do not fit the model's input",
+                        bullets=words.count(len(content.bullets) - len(groups[0][0]), "bullet"),
+                        node=_named(node),
+                        label=source.label,
+                    ),
                     source.id,
                     node.line_start,
                     node.line_end,
@@ -212,7 +221,7 @@ class Walk:
                 because[letter] = (
                     words.hits(lines_hit, terms_hit, trail.surface)
                     if trail.scent
-                    else "chosen from its first bullet"
+                    else say("chosen from its first bullet")
                 )
             visit = replace(
                 seed,
@@ -300,8 +309,11 @@ class Walk:
                 node = visit.node
                 left = Left(
                     "bullet",
-                    f"a summary of {visit.route.source.label} seemed to answer, but "
-                    f"{words.lines(node.line_start, node.line_end)} that it came from do not",
+                    say(
+                        "a summary of {label} seemed to answer, but {lines} that it came from do not",
+                        label=visit.route.source.label,
+                        lines=words.lines(node.line_start, node.line_end),
+                    ),
                     visit.route.source.id,
                     node.line_start,
                     node.line_end,
@@ -325,8 +337,13 @@ class Walk:
         self.left.append(
             Left(
                 "rejected",
-                f"{words.lines(node.line_start, node.line_end)} of {visit.route.source.label} given up after "
-                f"{replies}: {visit.rejected[-1]}",
+                say(
+                    "{lines} of {label} given up after {replies}: {why}",
+                    lines=words.lines(node.line_start, node.line_end),
+                    label=visit.route.source.label,
+                    replies=replies,
+                    why=visit.rejected[-1],
+                ),
                 visit.route.source.id,
                 node.line_start,
                 node.line_end,
@@ -393,9 +410,15 @@ class Walk:
             self.left.append(
                 Left(
                     "routes",
-                    f"{words.count(len(dropped), 'section')} of {source.label} with weaker scent not followed "
-                    f"({words.places(dropped)}): the strategy {strategy.name} shares out "
-                    f"{words.count(strategy.routes, 'route')} a document",
+                    say(
+                        "{sections} of {label} with weaker scent not followed ({places}): the strategy {strategy} shares out "
+                        "{routes} a document",
+                        sections=words.count(len(dropped), "section"),
+                        label=source.label,
+                        places=words.places(dropped),
+                        strategy=strategy.name,
+                        routes=words.count(strategy.routes, "route"),
+                    ),
                     source.id,
                     dropped[0][0],
                     max(last for _, last in dropped),
@@ -417,8 +440,13 @@ class Walk:
             self.left.append(
                 Left(
                     "budget",
-                    f"{words.count(len(ranges), 'section')} of {source.label} not searched ({words.places(ranges)}): "
-                    f"{reason}",
+                    say(
+                        "{sections} of {label} not searched ({places}): {why}",
+                        sections=words.count(len(ranges), "section"),
+                        label=source.label,
+                        places=words.places(ranges),
+                        why=reason,
+                    ),
                     document,
                     ranges[0][0],
                     max(last for _, last in ranges),
@@ -452,7 +480,9 @@ class Walk:
             )
         if dropped:
             self._dropped.setdefault(visit.route.source.place, []).extend(dropped)
-        because = "a bullet of the summary came from its lines: " + words.quoted(cited[0][0], 120)
+        because = say(
+            "a bullet of the summary came from its lines: {bullet}", bullet=words.quoted(cited[0][0], 120)
+        )
         budgets = share(max(visit.budget, len(followed)), [1.0] * len(followed)) if followed else []
         wanted = [(leaf, because, budget) for leaf, budget in zip(followed, budgets, strict=True)]
         if not wanted:
@@ -498,7 +528,7 @@ class Walk:
 
 def _named(node: Node) -> str:
     where = words.lines(node.line_start, node.line_end)
-    return f"{words.quoted(node.title, 80)} ({where})" if node.title else where
+    return say("{title} ({lines})", title=words.quoted(node.title, 80), lines=where) if node.title else where
 
 
 def _scent(trail: Trail, node: Node) -> tuple[int, Mapping[str, int], float]:

@@ -7,6 +7,7 @@ from math import prod
 
 from tq.ask import words
 from tq.ask.records import Aim, Claim, Ended, Left, Planned, Question, Subject
+from tq.ask.words import say
 from tq.model.limits import Model
 from tq.model.tasks import Evidence, Parts, Write, WriteReply
 from tq.text.figures import work_out
@@ -57,8 +58,8 @@ def composed(
 ) -> tuple[Claim | None, list[Left]]:
     """The claim that was composed, or why there is none."""
     if ended.reply is None:
-        why = "the budget is spent" if ended.over_budget else ended.rejected[-1]
-        return None, [Left("writing", f"no answer was composed of the parts found: {why}")]
+        why = say("the budget is spent") if ended.over_budget else ended.rejected[-1]
+        return None, [Left("writing", say("no answer was composed of the parts found: {why}", why=why))]
     reply: WriteReply = ended.reply
     if not reply.uses:
         return None, []

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from tq.ask import words
 from tq.ask.records import Citation, Claim
+from tq.ask.words import say
 
 TOLD = 3  # of the other sides, in words; all are in the detail
 
@@ -60,26 +61,35 @@ def sentences(claim: Claim, against: Sequence[Claim], versions: Sequence[Claim])
     """What stands against an answer, in words."""
     out = []
     if against:
-        parts = [
-            f"{_place(one.citations[0])} says: {words.quoted(one.citations[0].quote)}"
+        parts: list[str] = [
+            say(
+                "{place} says: {quote}",
+                place=_place(one.citations[0]),
+                quote=words.quoted(one.citations[0].quote),
+            )
             for one in against[:TOLD]
         ]
-        more = len(against) - len(parts)
-        out.append(
-            "Against it: "
-            + "; ".join(parts)
-            + (f"; and {words.count(more, 'more answer')}" if more > 0 else "")
-        )
+        if len(against) > TOLD:
+            parts.append(say("and {answers}", answers=words.count(len(against) - TOLD, "more answer")))
+        out.append(say("Against it: {what}", what="; ".join(parts)))
     for one in versions[:TOLD]:
-        verb = "says otherwise" if side(claim, one) == "newer version" else "said otherwise"
+        place, quote = _place(one.citations[0]), words.quoted(one.citations[0].quote)
         out.append(
-            f"{_place(one.citations[0])}, another version, {verb}: {words.quoted(one.citations[0].quote)}"
+            say("{place}, another version, says otherwise: {quote}", place=place, quote=quote)
+            if side(claim, one) == "newer version"
+            else say("{place}, another version, said otherwise: {quote}", place=place, quote=quote)
         )
-    return [text if text.endswith((".”", "!”", "?”", "。”", "…”")) else text + "." for text in out]
+    return [words.ended(text) for text in out]
 
 
 def _place(citation: Citation) -> str:
     row = citation.source.row
-    dated = f" of {row.dated}" if row.dated else ""
-    page = f" (page {citation.page})" if citation.page else ""
-    return f"{row.name}, version {row.version}{dated}, {words.lines(citation.line_start, citation.line_end)}{page}"
+    version = (
+        say("{name}, version {version} of {dated}", name=row.name, version=row.version, dated=row.dated)
+        if row.dated
+        else say("{name}, version {version}", name=row.name, version=row.version)
+    )
+    where = words.lines(citation.line_start, citation.line_end)
+    if citation.page:
+        return say("{label}, {lines} (page {page})", label=version, lines=where, page=citation.page)
+    return f"{version}, {where}"

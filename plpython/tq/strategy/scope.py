@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from tq.ask import words
 from tq.ask.records import Left, SourceRow
+from tq.ask.words import say
 from tq.database import strategies
 from tq.database.connection import Database
 from tq.errors import TqError
@@ -44,7 +45,16 @@ def narrowed(
     # Without a document argument the scope itself was asked.
     if outside and (picked or doc is not None):
         told = words.count(outside, "document is", "documents are")
-        left.append(Left("scope", f"{told} outside the scope of the strategy {strategy.name}"))
+        left.append(
+            Left(
+                "scope",
+                say(
+                    "{documents} outside the scope of the strategy {strategy}",
+                    documents=told,
+                    strategy=strategy.name,
+                ),
+            )
+        )
     return inside, left
 
 

@@ -10,6 +10,7 @@ from tq.ask import words
 from tq.ask.caller import Opener
 from tq.ask.question import Answers, ask
 from tq.ask.records import Begin, Left, Node, SourceRow, Start
+from tq.ask.words import say
 from tq.database import asking, threads
 from tq.database.connection import Database
 from tq.database.threads import Pick
@@ -85,13 +86,22 @@ def _starts(
     leaves = asking.leaves_below(database, row.id, root, ranges)
     picked, beyond = leaves[:MAX_PICKED], leaves[MAX_PICKED:]
     beside = _beside(database, row, root, picked)[: max(MIN_BESIDE, STARTS - len(picked))]
-    starts = [Start(leaf, "it was picked") for leaf in picked]
-    starts += [Start(leaf, "it stands beside what was picked") for leaf in beside]
+    starts = [Start(leaf, say("it was picked")) for leaf in picked]
+    starts += [Start(leaf, say("it stands beside what was picked")) for leaf in beside]
     if not beyond:
         return starts, []
     told = words.count(len(beyond), "further picked section")
     return starts, [
-        Left("pick", f"{told} of {row.name} not searched from: {MAX_PICKED} are, at most", row.id)
+        Left(
+            "pick",
+            say(
+                "{sections} of {name} not searched from: {most} are, at most",
+                sections=told,
+                name=row.name,
+                most=MAX_PICKED,
+            ),
+            row.id,
+        )
     ]
 
 
@@ -113,13 +123,31 @@ def _beside(database: Database, row: SourceRow, root: Node, picked: Sequence[Nod
 
 
 def _gone(count: int) -> str:
-    return f"{words.count(count, 'pick')} of documents that are gone {'was' if count == 1 else 'were'} not searched"
+    picks = words.count(count, "pick")
+    return (
+        say("{picks} of documents that are gone was not searched", picks=picks)
+        if count == 1
+        else say("{picks} of documents that are gone were not searched", picks=picks)
+    )
 
 
 def _lost(pick: Pick) -> str:
-    place = words.lines(pick.line_start, pick.line_end)
-    verb = "stands" if pick.line_start == pick.line_end else "stand"
+    told = {
+        "lines": words.lines(pick.line_start, pick.line_end),
+        "name": pick.name,
+        "version": pick.version,
+        "newer": pick.newer_version,
+    }
     return (
-        f"{place} of {pick.name}, picked in version {pick.version}, {verb} in version {pick.newer_version} no more, "
-        "so that pick was not searched from"
+        say(
+            "{lines} of {name}, picked in version {version}, stands in version {newer} no more, so that pick was not searched "
+            "from",
+            **told,
+        )
+        if pick.line_start == pick.line_end
+        else say(
+            "{lines} of {name}, picked in version {version}, stand in version {newer} no more, so that pick was not searched "
+            "from",
+            **told,
+        )
     )
