@@ -132,7 +132,8 @@ def ingest(url: str, sizes: list[int]) -> None:
 def ask(url: str, sizes: list[int]) -> None:
     say("ASK, embedded model, warm session")
     say(
-        f"{'lines':>10}{'depth':>7}{'reads':>7}{'median ms':>11}{'p95 ms':>9}{'right line first':>18}{'backend MB':>12}"
+        f"{'lines':>10}{'depth':>7}{'reads':>7}{'median ms':>11}{'p95 ms':>9}{'model ms':>10}"
+        f"{'other ms a read':>17}{'right line first':>18}{'backend MB':>12}"
     )
     first = last = 0.0
     for count in sizes:
@@ -140,6 +141,7 @@ def ask(url: str, sizes: list[int]) -> None:
             name = f"log-{count}"
             depth = connection.execute("SELECT max(depth) FROM tq.outline(%s)", [name]).fetchone()
             times, reads, right = [], [], 0
+            model = []  # ms of a question that are the model's
             asked = corpus.questions(count, ASKED)
             connection.execute("SELECT * FROM tq.ask(%s, %s)", [name, asked[0][0]])
             with Watch([connection.info.backend_pid]) as watch:
@@ -151,14 +153,20 @@ def ask(url: str, sizes: list[int]) -> None:
                     times.append((time.perf_counter() - started) * 1000)
                     right += rows[0][0] is not None and rows[0][0] <= line <= rows[0][1]
                     found = connection.execute(
-                        "SELECT count(*) FROM tq.read WHERE query_id = %s", [rows[0][2]]
+                        "SELECT (SELECT count(*) FROM tq.read WHERE query_id = %(query)s),"
+                        " (SELECT sum(elapsed_ms) FROM tq.model_call WHERE query_id = %(query)s)",
+                        {"query": rows[0][2]},
                     ).fetchone()
-                    reads.append(found[0] if found else 0)
+                    assert found is not None
+                    reads.append(found[0])
+                    model.append(found[1])
             median = statistics.median(times)
             first, last = first or median, median
             say(
                 f"{count:>10}{depth[0] if depth else 0:>7}{statistics.mean(reads):>7.1f}{median:>11.1f}"
-                f"{sorted(times)[int(len(times) * 0.95)]:>9.1f}{right / len(asked):>18.2f}{watch.peak:>12.0f}"
+                f"{sorted(times)[int(len(times) * 0.95)]:>9.1f}{statistics.median(model):>10.1f}"
+                f"{statistics.median((a - b) / c for a, b, c in zip(times, model, reads, strict=True)):>17.2f}"
+                f"{right / len(asked):>18.2f}{watch.peak:>12.0f}"
             )
     say(f"median at {sizes[-1]} lines / median at {sizes[0]} lines: {last / first:.2f}")
 

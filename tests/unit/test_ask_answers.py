@@ -81,6 +81,7 @@ def test_a_comparison_off_the_list_ends_as_unclear() -> None:
         DAY.upper(),
         "A patient must give 1 day of notice to cancel.",
         "To cancel, a patient must give 24 hours of notice.",
+        "A patient must give twenty-four hours of notice to cancel.",
     ],
 )
 def test_the_same_claim_found_twice_is_one_answer_with_agreement(again: str) -> None:
@@ -92,6 +93,34 @@ def test_the_same_claim_found_twice_is_one_answer_with_agreement(again: str) -> 
     assert row["method"] == "comparison"
     assert "Found again" in row["how"]
     assert not driver.of(Compare)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "same"),
+    [
+        (
+            "The notice of the lease ended on 1 March 2024.",
+            "The notice of the lease ended on 2024-03-01.",
+            True,
+        ),
+        (
+            "The notice of the lease ended on 1 March 2024.",
+            "The notice of the lease ended on 2 March 2024.",
+            False,
+        ),
+        ("A notice costs 1,250.50 EUR to send.", "A notice costs € 1250.50 to send.", True),
+        ("A notice raises the rate by 50 basis points.", "A notice raises the rate by 0.5 percent.", True),
+        ("A notice weighs 2 kg.", "A notice weighs 2000 g.", True),
+        ("A notice weighs 2 kg.", "A notice weighs 2 g.", False),
+        ("A notice takes 30 days.", "A notice takes a month.", False),
+    ],
+)
+def test_quantities_and_dates_are_the_same_in_any_notation(first: str, second: str, same: bool) -> None:
+    database = FakeDatabase(document("policy.md", first), document("handbook.md", second))
+    found, _ = run(database, relating("unclear", by_line("notice")), "What of the notice?")
+    assert len(found["shown"]) == (1 if same else 2)
+    if same:
+        assert {citation["quote"] for citation in found["shown"][0]["citations"]} == {first, second}
 
 
 def test_what_the_model_calls_the_same_is_merged() -> None:

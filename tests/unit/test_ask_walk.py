@@ -16,9 +16,31 @@ from tq.errors import TqError
 from tq.model.tasks import Compare, Plan, Read, Task
 
 if TYPE_CHECKING:
-    from unit.ask_help import NOT_HERE, Document, FakeDatabase, Script, answer, by_line, descend, plan, run
+    from unit.ask_help import (
+        NOT_HERE,
+        Document,
+        FakeDatabase,
+        Script,
+        answer,
+        by_line,
+        descend,
+        extractive,
+        plan,
+        run,
+    )
 else:
-    from ask_help import NOT_HERE, Document, FakeDatabase, Script, answer, by_line, descend, plan, run
+    from ask_help import (
+        NOT_HERE,
+        Document,
+        FakeDatabase,
+        Script,
+        answer,
+        by_line,
+        descend,
+        extractive,
+        plan,
+        run,
+    )
 
 NOTICE = "A patient must give 24 hours of notice to cancel."
 FILL = [f"Room {number} is cleaned daily." for number in range(1, 101)]
@@ -251,6 +273,67 @@ def test_summary_evidence_is_supported_and_quoted_by_its_lines() -> None:
     assert row["citations"][0]["source"] == "bullet"
     assert not any(task.is_leaf for task in driver.of(Read))
     assert row["detail"]["ranking"]["evidence"] == 0.5
+
+
+@pytest.mark.parametrize(
+    ("part", "stops", "certainty"),
+    [
+        ("what", {"evidence": "summary"}, "supported"),
+        ("what", {"evidence_why": "summary"}, "settled"),
+        ("why", {"evidence_why": "summary"}, "supported"),
+        ("why", {"evidence": "summary"}, "settled"),
+        ("how", {"evidence": "summary", "evidence_why": "summary"}, "settled"),
+    ],
+)
+def test_each_part_stops_where_its_evidence_may_stand(
+    part: str, stops: dict[str, Any], certainty: str
+) -> None:
+    def script(task: Task[Any]) -> dict[str, Any]:
+        if isinstance(task, Plan):
+            return plan("notice to cancel", asks=[part])
+        return bullet_answer(task) or by_line("notice")(task)
+
+    found, driver = run(FakeDatabase(policy(at=41), **stops), script, QUESTION)
+    assert found["shown"][0]["certainty"] == certainty
+    assert any(task.is_leaf for task in driver.of(Read)) == (certainty == "settled")
+    assert {route["part"] for route in found["trace"]["routes"]} == {part}
+
+
+def test_a_what_and_a_why_go_their_own_ways() -> None:
+    def script(task: Task[Any]) -> dict[str, Any]:
+        if isinstance(task, Plan):
+            return plan("notice to cancel", asks=["what", "why"])
+        return bullet_answer(task) or by_line("notice")(task)
+
+    found, driver = run(FakeDatabase(policy(at=41), evidence="summary"), script, QUESTION)
+    ways: dict[str, list[bool]] = {}
+    for task in driver.of(Read):
+        ways.setdefault(task.asked, []).append(task.is_leaf)
+    assert not any(ways["notice to cancel"])
+    assert ways["which lines say: notice to cancel notice to cancel"][-1] is True
+    assert [route["part"] for route in found["trace"]["routes"]] == ["what", "why"]
+
+
+def test_a_summary_that_says_more_than_its_lines_is_read_on() -> None:
+    document = policy(at=41)
+    for node in document.nodes:
+        node["bullets"] = [
+            (text.replace("24 hours", "24 hours or 3 days"), first, last)
+            for text, first, last in node["bullets"]
+        ]
+
+    def script(task: Task[Any]) -> dict[str, Any]:
+        return bullet_answer(task) or by_line("notice")(task)
+
+    [row] = run(FakeDatabase(document, evidence="summary"), script, QUESTION)[0]["shown"]
+    assert (row["what"], row["certainty"]) == (NOTICE, "settled")
+    assert "the summary says more than the first of its lines do" in row["how"]
+
+
+def test_the_embedded_model_stops_at_a_summary_where_it_may() -> None:
+    for evidence, certainty in (("summary", "supported"), ("line", "settled")):
+        row = extractive(FakeDatabase(policy(at=41), evidence=evidence), QUESTION)["shown"][0]
+        assert (row["line_start"], row["certainty"]) == (41, certainty)
 
 
 def test_quotes_of_adjacent_lines_are_one_citation() -> None:

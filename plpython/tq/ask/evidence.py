@@ -125,6 +125,11 @@ def standing(claims: Sequence[Claim]) -> list[Claim]:
     return [claim for claim in claims if claim.aim in settled]
 
 
+def is_borne_out(claim: Claim) -> bool:
+    """Whether every number, date and name of the claim stands in its quotes."""
+    return not missing_facts(claim.what, "\n".join(citation.quote for citation in claim.citations))
+
+
 def lines_of(claims: Iterable[Claim]) -> list[tuple[str, int]]:
     return [
         (citation.source.id, number)

@@ -121,6 +121,9 @@ PHRASES: Final[dict[str, str]] = {
     "a bullet of the summary came from its lines: {bullet}": (
         "ein Stichpunkt der Zusammenfassung stammt aus seinen Zeilen: {bullet}"
     ),
+    "the summary says more than the first of its lines do: {bullet}": (
+        "die Zusammenfassung sagt mehr als ihre ersten Zeilen: {bullet}"
+    ),
     "it was picked": "es war gemerkt",
     "it stands beside what was picked": "es steht neben dem, was gemerkt war",
     "it was chosen from the view of the whole tree": "es wurde aus der Ansicht des ganzen Baums ausgewählt",

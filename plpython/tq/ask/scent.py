@@ -141,10 +141,12 @@ class Scent:
 
     def _stretches(self, masks: Mapping[int, int]) -> list[tuple[int, float]]:
         """The share of each stretch that begins at a line with a hit."""
-        get = masks.get
-        return [
-            (line, self._share(mask | get(line + 1, 0) | get(line + 2, 0))) for line, mask in masks.items()
-        ]
+        get, shares, share = masks.get, self._shares, self._share
+        found = []
+        for line, mask in masks.items():
+            held = mask | get(line + 1, 0) | get(line + 2, 0)
+            found.append((line, shares[held] if held in shares else share(held)))
+        return found
 
     def _anchor(self) -> None:
         """Once a question: the stretches around the rarest terms' lines, in order, each with its share."""
@@ -163,16 +165,28 @@ class Scent:
                 masks[line] = masks.get(line, 0) | 1 << index
             left -= len(lines)
             whole = index + 1
-        anchors = sorted(masks)
+        around = _around(sorted(masks))
         for index in range(whole, len(self._terms)):
-            lines, bit, at, size = self._terms[index][1], 1 << index, 0, len(self._terms[index][1])
-            for anchor in anchors:
-                at = bisect_left(lines, anchor - STRETCH + 1, at)
-                near = at
-                while near < size and lines[near] < anchor + STRETCH:
-                    masks[lines[near]] = masks.get(lines[near], 0) | bit
-                    near += 1
+            lines, bit, low = self._terms[index][1], 1 << index, 0
+            for first, last in around:
+                low = bisect_left(lines, first, low)
+                high = bisect_right(lines, last, low)
+                for line in lines[low:high]:
+                    masks[line] = masks.get(line, 0) | bit
+                low = high
         placed = sorted(self._stretches(masks))
         self._starts = [line for line, _ in placed]
         self._scores = [score for _, score in placed]
-        self._ranked = sorted(placed, key=_best_first)
+        self._ranked = [(line, -below) for below, line in sorted([(-score, line) for line, score in placed])]
+
+
+def _around(anchors: Sequence[int]) -> list[tuple[int, int]]:
+    """Stretches of lines within which terms stand together with an anchor, none overlapping another."""
+    found: list[tuple[int, int]] = []
+    for anchor in anchors:
+        first, last = anchor - STRETCH + 1, anchor + STRETCH - 1
+        if found and first <= found[-1][1]:
+            found[-1] = (found[-1][0], last)
+        else:
+            found.append((first, last))
+    return found

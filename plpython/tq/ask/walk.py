@@ -259,6 +259,7 @@ class Walk:
             breadcrumb=words.short(" › ".join([source.row.name, *above]), FRAME_CHARS // 2),
             terms=source.trails[visit.route.aim.where].terms,
             language=source.language,
+            may_stop=self._may_stop(visit.route.aim),
             reasoning_rules=question.strategy.reasoning_rules,
             possible_queries=source.possible_queries if self._shows_queries(node) else (),
             max_quotes=question.fit.quotes,
@@ -459,11 +460,20 @@ class Walk:
             self.claims += [evidence.from_lines(visit, answer) for answer in reply.answers]
             return
         cited = evidence.cited_ranges(task, reply)
+        because = say(
+            "a bullet of the summary came from its lines: {bullet}", bullet=words.quoted(cited[0][0], 120)
+        )
         if self._may_stop(visit.route.aim):
             stored = asking.stored(self._database, evidence.wanted_lines(visit, cited))
-            self._end(visit.route, "answered")
-            self.claims.append(evidence.from_bullets(visit, reply, cited, stored, self._question.fit))
-            return
+            claim = evidence.from_bullets(visit, reply, cited, stored, self._question.fit)
+            if evidence.is_borne_out(claim):
+                self._end(visit.route, "answered")
+                self.claims.append(claim)
+                return
+            because = say(
+                "the summary says more than the first of its lines do: {bullet}",
+                bullet=words.quoted(cited[0][0], 120),
+            )
         ranges = [(first, last) for _, first, last in cited]
         leaves = asking.leaves_below(self._database, visit.route.source.id, visit.node, ranges)
         followed, dropped = leaves[: visit.budget], leaves[visit.budget :]
@@ -480,9 +490,6 @@ class Walk:
             )
         if dropped:
             self._dropped.setdefault(visit.route.source.place, []).extend(dropped)
-        because = say(
-            "a bullet of the summary came from its lines: {bullet}", bullet=words.quoted(cited[0][0], 120)
-        )
         budgets = share(max(visit.budget, len(followed)), [1.0] * len(followed)) if followed else []
         wanted = [(leaf, because, budget) for leaf, budget in zip(followed, budgets, strict=True)]
         if not wanted:

@@ -123,6 +123,8 @@ def read(task: Read) -> dict[str, Any]:
     asked = question(_wording(task), task.terms, task.language)
     if task.is_leaf or not task.children:
         return _answer(task, asked)
+    if task.may_stop and (answered := _answer(task, asked))["choice"] == "ANSWER" and answered["sure"] >= 1:
+        return {**answered, "also": []}
     return _descend(task, asked)
 
 

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import lru_cache
 
 from tq.text.stopwords import word_set
 from tq.text.tokens import normal_number
@@ -328,6 +329,8 @@ _NO_NOUN = word_set(
     "such out und oder der die das von im am für mit ist sind war i ii iii"
 )
 _YEAR = re.compile(r"(?:1[5-9]|20)\d{2}")
+SHORT = 2_000
+"""Characters of a text whose quantities are remembered."""
 MAX_TEXT = 200_000
 """Characters read by :func:`quantities`; callers give sentences and lines, so this only bounds a hostile one."""
 
@@ -513,7 +516,16 @@ def _numeric_date(written: str) -> str:
 
 def quantities(text: str) -> list[Quantity]:
     """All quantities of a text in order of place, none overlapping another. Never raises."""
-    text = text[:MAX_TEXT]
+    # One claim is looked at from several sides: checked, compared, merged.
+    return list(_short(text)) if len(text) <= SHORT else _quantities(text[:MAX_TEXT])
+
+
+@lru_cache(maxsize=4_096)
+def _short(text: str) -> tuple[Quantity, ...]:
+    return tuple(_quantities(text))
+
+
+def _quantities(text: str) -> list[Quantity]:
     found = []
     taken_until = -1
     for date in sorted(_dates(text), key=lambda q: (q.start, -q.end)):
