@@ -30,6 +30,7 @@ from tq.model.tasks import (
     Task,
 )
 from tq.text.planning import added
+from tq.text.question import question
 from tq.text.tokens import detect_language, terms
 
 if TYPE_CHECKING:
@@ -105,6 +106,47 @@ def test_further_places_of_a_leaf_are_other_lines_with_their_own_quotes() -> Non
     assert sum(map(len, lines)) == len(set().union(*lines))
     fits = [place.fit or 0 for place in found.answers]
     assert fits == sorted(fits, reverse=True)
+
+
+LEASE = [
+    "Appendix C",
+    "WAREHOUSE LEASE",
+    "This lease is made on 4 May 2021 between Harbour Storage Ltd and the Tenant.",
+    *(f"Clause {number}: the Tenant keeps bay {number} clean and dry." for number in range(1, 60)),
+    "Any other agreement on the date of payment, or on a name for the contract, is void.",
+    "A change of this agreement becomes effective on the date on which the contract is amended.",
+]
+
+
+@pytest.mark.parametrize(
+    ("question", "line"),
+    [("What is the name of the contract?", 2), ("What is the date of the agreement?", 3)],
+)
+def test_what_a_document_says_of_itself_is_found_on_its_first_page(question: str, line: int) -> None:
+    database = FakeDatabase(Document("lease.txt", LEASE, leaf=8))
+    database.model["driver"] = database.model["name"] = database.settings["model"] = "extractive"
+    rows = ask(database, "*", question, "default", Extractive)["shown"]
+    assert rows[0]["certainty"] != "unsettled"
+    assert any(row["line_start"] <= line <= row["line_end"] for row in rows[:1])
+
+
+def test_a_word_of_several_parts_weighs_what_one_word_weighs() -> None:
+    asked = "Which virus-like particles did the covid-19 ward see?"
+    weights = question(asked, dict.fromkeys(terms(asked, "english"), 3.0), "english").weights
+    assert sum(weights[term] for term in terms("covid-19", "english")) == pytest.approx(weights["ward"])
+
+
+def test_a_row_is_quoted_with_the_names_of_its_columns() -> None:
+    table = [
+        "Sales by region, in thousands:",
+        "| | 2021 | 2022 |",
+        "|---|---|---|",
+        "| North | 310 | 402 |",
+        "| South | 295 | 377 |",
+    ]
+    task = leaf(table, "What were the sales of the South region in 2022?")
+    found: ReadReply = reply(replace(task, items=[replace(item, kind="table") for item in task.items]))
+    assert {2, 5} <= {quote.line for quote in found.how}
 
 
 @pytest.mark.parametrize(

@@ -14,12 +14,17 @@ from tq.database import asking
 from tq.database.connection import Database
 from tq.errors import TqError
 from tq.text.match import SYNONYM
+from tq.text.passages import FRONT_LINES
+from tq.text.question import Question as Meant
+from tq.text.question import question as read
 from tq.text.synonyms import kin
 from tq.text.tokens import asked_terms, term_spans, terms
 
 MAX_CANDIDATES = 1_000  # distinct terms of a question that are looked up
 MAX_TERMS = 48  # of those the ones that are followed, the rarest that occur first
 MAX_KIN = 48  # other words for them that are looked up, for the weightiest terms first
+FRONT = "(front)"  # stands in the lines of a document's first page; no term has brackets
+FRONT_SHARE = 1.5  # of the weightiest term
 SURFACE_CHARS = 20_000  # of a question whose words are kept to be shown
 WAITING_NAMED = 5  # documents that are not ready, named in one sentence
 WAITING_CHARS = 80  # of what keeps one of them
@@ -208,6 +213,9 @@ def _sources(
         for aim in aims
         for language in followed
     }
+    meant = {
+        (aim.where, name): read(aim.asked, own[aim.where, name], name) for aim in aims for name in followed
+    }
     surfaces = {language: _surface(question.asked, language) for language in followed}
     sources: list[Source] = []
     for row in chosen:
@@ -217,7 +225,16 @@ def _sources(
         held = found.get(row.id, {})
         trails = []
         for aim in aims:
-            trails.append(_trail(question, row, own[aim.where, language], held, surfaces[language]))
+            trails.append(
+                _trail(
+                    question,
+                    row,
+                    meant[aim.where, language],
+                    own[aim.where, language],
+                    held,
+                    surfaces[language],
+                )
+            )
         sources.append(
             Source(
                 place=len(sources),
@@ -234,6 +251,7 @@ def _sources(
 def _trail(
     question: Question,
     row: SourceRow,
+    meant: Meant,
     weights: Mapping[str, float],
     held: Mapping[str, Sequence[int]],
     surface: Mapping[str, str],
@@ -241,9 +259,15 @@ def _trail(
     mine = {term: held[term] for term in weights if term in held}
     scent = None
     if question.scent:
+        # Words that only ask lead nowhere: the scent weighs as the reader does.
+        weighed = {term: meant.weights.get(term, weight) for term, weight in weights.items()}
         stand_ins = others(weights, _language(row))
         sought = mine | {term: held[term] for term in stand_ins if term in held}
-        scent = Scent(sought, weights, row.line_count or 1, stand_ins)
+        if meant.front and weighed:
+            # What the document says of itself stands on its first page, in whatever words.
+            stand_ins[FRONT] = (max(weighed, key=lambda term: (weighed[term], term)), FRONT_SHARE)
+            sought[FRONT] = range(1, FRONT_LINES + 1)
+        scent = Scent(sought, weighed, row.line_count or 1, stand_ins)
     return Trail(weights, scent, mine, surface)
 
 
@@ -260,9 +284,10 @@ def follow(database: Database, question: Question, sources: Sequence[Source], ai
         sought = [*weights, *others(weights, language)] if question.scent else list(weights)
         found = asking.postings(database, ids, sought)
         surface = _surface(aim.asked, language)
+        meant = read(aim.asked, weights, language)
         for source in here:
             source.trails[aim.where] = _trail(
-                question, source.row, weights, found.get(source.id, {}), surface
+                question, source.row, meant, weights, found.get(source.id, {}), surface
             )
 
 

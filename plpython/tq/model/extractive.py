@@ -15,7 +15,7 @@ from tq.model.tasks import Child, Compare, Item, Mark, Plan, Read, Select, Summa
 from tq.text.claims import relation
 from tq.text.extract import covering, summary
 from tq.text.match import LINE_LIMIT, SURE, Match, Matcher
-from tq.text.passages import Passage, Source, passages
+from tq.text.passages import FRONT_LINES, Passage, Source, passages
 from tq.text.question import Question, question
 from tq.text.segment import Row, boundaries, title_of
 
@@ -25,6 +25,8 @@ MAX_OPEN = 8
 """Children opened at one node, at most."""
 OPEN_SHARE = 0.4
 """A child is opened when it promises at least this share of what the best one does."""
+SAID = 0.02
+"""What titles and bullets count beside scent: they order children whose lines promise the same."""
 PLACES = 3
 """Answers of one leaf, at most, each from lines of its own."""
 WEAK = 0.3 * SURE
@@ -162,7 +164,8 @@ def _answer(task: Read, asked: Question) -> dict[str, Any]:
         if match.sure < WEAK or match.index in taken:
             continue
         # A heading names what follows it: an answer only where nothing below it is one.
-        if found[match.index].kind in ("heading", "header") and (answers or match.sure < SURE):
+        named = asked.front and found[match.index].line <= FRONT_LINES
+        if found[match.index].kind in ("heading", "header") and not named and (answers or match.sure < SURE):
             continue
         span = [at for at in matcher.grown(match, found) if at not in taken]
         quotes = _quotes([found[at] for at in span], found[match.index], sources)
@@ -222,7 +225,7 @@ def _descend(task: Read, asked: Question) -> dict[str, Any]:
     said = _said(task, matcher)
     scented = any(child.together > 0 or child.lines_hit for child in task.children)
     promise = {
-        child.letter: (0.85 * child.together + 0.15 * said[child.letter]) if scented else said[child.letter]
+        child.letter: (child.together + SAID * said[child.letter]) if scented else said[child.letter]
         for child in task.children
     }
     best = max(promise.values(), default=0.0)

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from tq.text.facts import names, negations
-from tq.text.passages import Passage
+from tq.text.passages import FRONT_LINES, Passage
 from tq.text.quantities import Quantity, quantities
-from tq.text.question import Question
+from tq.text.question import Question, listed
 from tq.text.synonyms import kin
 from tq.text.tokens import terms
 
@@ -31,9 +31,11 @@ KIND = 0.05
 """What it is worth that a passage holds a date where "when" is asked, a number for "how many", and so on."""
 ROWS = 0.08
 """What it is worth to be a row of figures where something has to be worked out."""
+FRONT = 1.0
+"""What it is worth to stand at the very top of a document where its title or its date is asked for."""
 USUAL = 160
 """Characters of a usual passage; one measure for all nodes, or their answers could not be ranked beside each other."""
-SURE = 3.75
+SURE = 2.6
 """Weight of evidence below which a passage is no answer; see :attr:`Match.sure`."""
 TALK = 1.0
 """Weight of evidence added to a turn of a talk: what is asked of a talk is seldom asked in the words of one turn."""
@@ -55,8 +57,9 @@ class Match:
     """fit: 0 to 1, how directly the passage meets the question, for ranking.
 
     reach: share of the question's weight in the passage and around it, 0 to 1. sure: weight of the evidence for this
-    being an answer at all: the share plus the logarithm of the absolute weight, since six words of eight found
-    together mean more than two of three. held: the question's terms in the passage itself.
+    being an answer at all: the shares of its words around the passage, in it and in it as they stand, plus the logarithm
+    of the absolute weight, since six words of eight found together mean more than two of three. held: the question's
+    terms in the passage itself.
     """
 
     index: int
@@ -99,6 +102,12 @@ class Matcher:
         for own in question.weights:
             for other in kin(own, question.language):
                 self._synonyms.setdefault(other, []).append(own)
+        if question.front:
+            # A lease calls itself a lease where the question says contract.
+            documents = listed("document", question.language)
+            for own in documents & question.weights.keys():
+                for other in sorted(documents - question.weights.keys()):
+                    self._synonyms.setdefault(other, []).append(own)
         self._contexts: dict[str, dict[str, float]] = {}
         self._denies = bool(negations(question.text))
         # A word that is one in a million lines proves no more than one in some hundreds: by chance alone, a long
@@ -181,10 +190,15 @@ class Matcher:
             fit += KIND if self._kind_met(passage) else -KIND
         if question.computes and passage.kind == "row":
             fit += ROWS
-        if passage.kind in ("heading", "header"):
+        front = self._front(passage)
+        if front:
+            fit += FRONT * front
+        elif passage.kind in ("heading", "header"):
             # They name what follows and state nothing.
             fit *= 0.65
-        sure = reach + 2.0 * covered + 1.5 * math.log1p(reach * total * self._scale)
+        exact = sum(weights[term] for term, value in own[index].items() if value >= 1) / total
+        sure = reach + 0.5 * covered + exact + math.log1p(reach * total * self._scale)
+        sure += front
         sure -= LONG * math.log(max(1.0, len(passage.text) / USUAL))
         if passage.speaker:
             sure += TALK
@@ -193,6 +207,15 @@ class Matcher:
             fit -= 0.1
         fit = max(0.0, fit)
         return Match(index, fit / (fit + HALF), reach, sure, tuple(own[index]))
+
+    def _front(self, passage: Passage) -> float:
+        """How near the top of the document, 0 to 1, where what it says of itself is asked for and may stand here."""
+        question = self._question
+        if not question.front or passage.line > FRONT_LINES:
+            return 0.0
+        if question.front == "imprint" and question.kinds and not self._kind_met(passage):
+            return 0.0
+        return 1 - (passage.line - 1) / FRONT_LINES
 
     def _context(self, text: str) -> dict[str, float]:
         if not text:
@@ -241,8 +264,9 @@ class Matcher:
         A neighbour belongs to it when it adds words of the question, or when the passages are too short to be
         understood alone (turns of a talk, rows of a table).
         """
-        first = last = best.index
-        held = self.credit(passages[first].text)
+        last = best.index
+        first = self._headed(last, passages)
+        held = self.credit(passages[best.index].text)
         for _ in range(2):
             options = [at for at in (last + 1, first - 1) if 0 <= at < len(passages)]
             options = [at for at in options if self._belongs(at, first, last, held, passages)]
@@ -254,6 +278,20 @@ class Matcher:
             for term, value in self.credit(passages[at].text).items():
                 held[term] = held.get(term, 0.0) + value
         return range(first, last + 1)
+
+    def _headed(self, at: int, passages: Sequence[Passage]) -> int:
+        """Where the citation of a table's row begins: at the rows that name its columns, if they are near enough."""
+        if passages[at].kind != "row":
+            return at
+        end = passages[at].parts[-1][0]
+        near = [
+            other
+            for other in range(max(0, at - LINE_LIMIT), at)
+            if passages[other].kind == "header"
+            and passages[other].group == passages[at].group
+            and end - passages[other].parts[0][0] < LINE_LIMIT
+        ]
+        return min(near, default=at)
 
     def _gain(self, held: dict[str, float], passage: Passage) -> float:
         new = {term: value for term, value in self.credit(passage.text).items() if term not in held}

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from tq.text import headings
 from tq.text.sentences import sentences
 
+FRONT_LINES = 20
+"""Lines at the top of a document that may hold its title and its date."""
 HEADER_ROWS = 4
 """Rows at the top of a table that may name its columns."""
 _YEARS = re.compile(
@@ -36,6 +38,7 @@ class Passage:
 
     kind: sentence, row or heading. group: passages of one paragraph or table share it.
     context: texts that say what the passage is about without being in it (headings, a table's header row).
+    line: number of the item it begins in.
     """
 
     text: str
@@ -44,6 +47,7 @@ class Passage:
     group: int
     context: tuple[str, ...] = ()
     speaker: str = ""
+    line: int = 0
     terms: dict[str, int] = field(default_factory=dict)
 
 
@@ -121,6 +125,8 @@ def passages(items: Sequence[Source]) -> list[Passage]:
         _sentences(items, index, last, group, context, out)
         lead = items[last].text[-300:]
         index = last + 1
+    for passage in out:
+        passage.line = items[passage.parts[0][0]].number
     return out
 
 
