@@ -82,7 +82,7 @@ class _Reader:
                 found = self.file.children()
             else:
                 entry = self.inside(base[:-1]).get(base[-1])
-                found = {} if entry is None or entry.kind != 1 else self.file.children(entry)
+                found = {} if entry is None or not entry.is_storage else self.file.children(entry)
             self.known[key] = found
         return self.known[key]
 

@@ -23,7 +23,7 @@ MEDIA_TYPES: Final = {
 def recognise(data: bytes | bytearray) -> str | None:
     """docx, pptx, xlsx, xlsb, xls, odt, ods, odp, rtf or doc; None where it is none of them.
 
-    Raises TQ013 for an encrypted package and TQ010 for legacy formats that are not read.
+    Raises TQ010 for legacy formats that are not read, TQ011 for a damaged container and TQ013 for an encrypted package.
     """
     if data[:5] == b"{\\rtf":
         return "rtf"
@@ -38,10 +38,7 @@ def _compound(data: bytes | bytearray) -> str | None:
     from tq_loader.convert.cfb import CompoundFile
     from tq_loader.convert.package import password
 
-    try:
-        names = {name.lower() for name in CompoundFile(data).children()}
-    except ConvertError:
-        return None
+    names = {name.lower() for name in CompoundFile(data).children()}
     if "encryptedpackage" in names:
         raise password("Office document")
     if "worddocument" in names:

@@ -68,13 +68,8 @@ def binary(data: bytes | bytearray) -> tuple[str, str] | None:
         return "epub", "application/epub+zip"
     if data.startswith(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"):
         from tq_loader.convert.cfb import CompoundFile
-        from tq_loader.convert.protocol import ConvertError
 
-        try:
-            names = CompoundFile(data).children()
-        except ConvertError:
-            return None
-        if "__properties_version1.0" in names:
+        if "__properties_version1.0" in CompoundFile(data).children():
             return "msg", "application/vnd.ms-outlook"
     return None
 
