@@ -157,6 +157,48 @@ def test_running_headers_and_footers_are_furniture() -> None:
     assert furniture == {"Clinic policy 2024"} | {f"Page {n} of 6" for n in range(1, 7)}
 
 
+def test_a_footer_that_counts_pages_stands_wherever_the_text_ends() -> None:
+    def draw(page: Any, number: int) -> None:
+        rows = 4 + number * 7 % 23
+        column(page, 72, 90, "abcdef"[number], rows)
+        page.insert_text((200, 120 + rows * 12), f"Acme Inc. | Q1 2024 Form 10-Q | {number + 11}", fontsize=8)
+
+    result = convert(pdf(draw, 6), "a.pdf")
+    furniture = [row[0] for row in result.rows if row[2] == "furniture"]
+    assert furniture == [f"Acme Inc. | Q1 2024 Form 10-Q | {n}" for n in range(11, 17)]
+
+
+def test_heads_of_left_and_right_pages() -> None:
+    def draw(page: Any, number: int) -> None:
+        head = f"{number + 50}   A HISTORY" if number % 2 else f"A HISTORY   {number + 50}"
+        page.insert_text((72, 40), head, fontsize=10)
+        column(page, 72, 90, "abcdef"[number], 20)
+
+    result = convert(pdf(draw, 4), "a.pdf")
+    assert [row[0].split()[-1] for row in result.rows if row[2] == "furniture"] == [
+        "50",
+        "HISTORY",
+        "52",
+        "HISTORY",
+    ]
+
+
+def test_titles_whose_words_recur_are_no_furniture() -> None:
+    def draw(page: Any, number: int) -> None:
+        page.insert_text((72, 40), f"EXHIBIT {31 + number // 2}.{1 + number % 2}", fontsize=10)
+        if number != 2:
+            page.insert_text((72, 54), "CERTIFICATION", fontsize=10)
+        column(page, 72, 90, "abcdef"[number], 20)
+        page.insert_text((72, 800), f"Total for the page: {number * 37} of {number * 91}", fontsize=10)
+
+    def parts(page: Any, number: int) -> None:
+        page.insert_text((72, 40), f"Part {number + 1}", fontsize=16)
+        column(page, 72, 90, "abcdef"[number], 20)
+
+    assert "furniture" not in convert(pdf(draw, 5), "a.pdf").kinds
+    assert "furniture" not in convert(pdf(parts, 4), "a.pdf").kinds
+
+
 def test_a_page_printed_twice_is_no_furniture() -> None:
     result = convert(pdf(lambda p, n: column(p, 72, 60, "x", 12), 2), "a.pdf")
     assert set(result.kinds) == {"text"}

@@ -13,9 +13,10 @@ import pymupdf as untyped
 
 from tq_loader.convert import ocr
 from tq_loader.convert.detect import Found
-from tq_loader.convert.page import Page, mark_margins, picture_page
+from tq_loader.convert.page import Page, picture_page
 from tq_loader.convert.paged import PageReader, write_pages
 from tq_loader.convert.protocol import MALFORMED, TOO_LARGE, UNSUPPORTED, ConvertError, Job, Writer, count_of
+from tq_loader.convert.running import edges
 
 pymupdf: Any = untyped
 
@@ -75,7 +76,7 @@ def read_one(pages: Any, index: int, strategy: str) -> Page:
         return Page(index + 1, 0.0, notes=[note])
     if not read.rows and not read.notes:
         read.notes = [("page_without_text", "no text was found in the picture")]
-    mark_margins(read)
+    read.edges = edges(read.rows, read.texts, read.height)
     return read
 
 

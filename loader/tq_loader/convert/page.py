@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from statistics import median
@@ -12,9 +11,8 @@ from tq_loader.convert import ocr
 from tq_loader.convert.align import aligned
 from tq_loader.convert.grid import MAX_DRAWN, THIN, Drawn, Table, ruled, rules
 from tq_loader.convert.layout import CELL_SEPARATOR, Box, Fragment, Row, centred_in, reading_order, union
+from tq_loader.convert.running import Edges
 
-_DIGITS = re.compile(r"\d+")
-_ROMAN = re.compile(r"^[ivxlc]+$", re.I)
 MAX_BARS: Final = 60
 _BLOCK: Final = "#" * 60  # a table among the text counts as a long line
 
@@ -44,7 +42,7 @@ class Page:
     outline: list[tuple[str, int]] = field(
         default_factory=list
     )  # folded titles that the file's outline has here
-    keys: dict[int, tuple[str, float]] = field(default_factory=dict)  # rows in the margins: (pattern, height)
+    edges: Edges = field(default_factory=dict)  # rows that could be running heads or feet
 
     def add(self, row: Row, texts: list[str]) -> int | None:
         """Take a row; its number, or None where it has no text."""
@@ -251,24 +249,7 @@ def weigh(page: Page, sure: dict[int, float]) -> list[tuple[str, str]]:
     return ocr.doubts(low, uncertain)
 
 
-def mark_margins(page: Page) -> None:
-    """Remember the pattern of each row that could be a running header or footer: near the top or the bottom."""
-    if not page.rows or page.height <= 0:
-        return
-    order = sorted(range(len(page.rows)), key=lambda i: page.rows[i].box[1])
-    edge = set(order[:3]) | set(order[-3:])
-    for i in edge:
-        box = page.rows[i].box
-        if box[3] < 0.14 * page.height or box[1] > 0.86 * page.height:
-            page.keys[i] = (pattern(page.texts[i]), box[1])
-
-
 def folded(text: str) -> str:
     """The letters and digits of a title, for comparing."""
     return "".join(c for c in text.casefold() if c.isalnum())
 
-
-def pattern(text: str) -> str:
-    """The text with its numbers left open: '47698 Federal Register' → '# federal register'."""
-    folded = _DIGITS.sub("#", " ".join(text.lower().split()))
-    return "#" if _ROMAN.match(folded) else folded

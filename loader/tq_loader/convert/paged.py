@@ -12,6 +12,7 @@ from tq_loader.convert.grid import Table
 from tq_loader.convert.layout import Row
 from tq_loader.convert.page import Page, folded
 from tq_loader.convert.protocol import Writer
+from tq_loader.convert.running import running
 from tq_loader.convert.table import Cell, Cells, TableWriter, typed
 
 SAMPLE_PAGES: Final = 24  # looked at first, for the body's font size
@@ -21,7 +22,6 @@ MAX_TITLE_ROWS: Final = 3  # of a title in the outline
 MAX_NUMBER: Final = 8  # characters of the number before one
 
 _TWO_LETTERS = re.compile(r"[^\W\d_].*?[^\W\d_]")
-_PAGE_NUMBER = re.compile(r"^[-–—\s]*(page\s+)?#(\s*(/|of|von|de|sur)\s*#)?[-–—\s.]*$", re.I)
 
 
 class PageReader:
@@ -182,7 +182,9 @@ def heading_levels(page: Page, styles: Styles) -> list[int | None]:
 def write_page(
     page: Page, window: list[Page], count: int, styles: Styles, tables: PagedTables, out: Writer
 ) -> None:
-    repeated = furniture(page, window, count)
+    # A page that is there twice has no head that repeats.
+    others = {other.number: other.edges for other in window if other is not page and other.texts != page.texts}
+    repeated = running(page.number, page.edges, others, styles.body, count)
     levels = heading_levels(page, styles)
     first = out.lines + 1 + tables.waiting
     for i, (row, text) in enumerate(zip(page.rows, page.texts, strict=True)):
@@ -285,22 +287,3 @@ class PagedTables:
             self._writer.close()
         self._writer = self._table = None
 
-
-def furniture(page: Page, window: list[Page], count: int) -> set[int]:
-    """Rows of a page that the pages around it repeat at the same height."""
-    found: set[int] = set()
-    for i, (key, top) in page.keys.items():
-        alone = bool(_PAGE_NUMBER.match(key))
-        others = 0
-        for other in window:
-            if other is page:
-                continue
-            if any(k == key and abs(t - top) < 4 for k, t in other.keys.values()):
-                others += 1
-        needed = 1 if alone else 2
-        if count == 2 and not alone:
-            # Two pages alone: a repeated line is a header unless the whole page is a copy.
-            needed = 1 if window[0].texts != window[-1].texts else 2
-        if others >= needed:
-            found.add(i)
-    return found

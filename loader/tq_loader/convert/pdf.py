@@ -26,7 +26,6 @@ from tq_loader.convert.page import (
     Surroundings,
     arrange,
     folded,
-    mark_margins,
     picture_page,
     weigh,
     words_of,
@@ -43,6 +42,7 @@ from tq_loader.convert.protocol import (
     clean_title,
     count_of,
 )
+from tq_loader.convert.running import edges
 
 # The library has no types that a strict checker takes.
 pymupdf: Any = untyped
@@ -322,7 +322,7 @@ def read_page(doc: Any, index: int, hints: list[float], strategy: str = "auto") 
                 f"{count_of(hidden, 'piece')} of text cannot be seen on the page; marked as furniture",
             )
         )
-    mark_margins(seen)
+    seen.edges = edges(seen.rows, seen.texts, seen.height)
     return seen
 
 
