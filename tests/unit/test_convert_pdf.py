@@ -298,7 +298,7 @@ def test_encryption() -> None:
 
 
 @pytest.mark.parametrize(
-    "data", [b"this is no PDF at all\n" * 20, b"%PDF-1.7\n", b"%PDF-1.7\n" + bytes(5000)]
+    "data", [b"1 0 obj <<>> endobj\n" * 20, b"%PDF-1.7\n", b"%PDF-1.7\n" + bytes(5000)]
 )
 def test_not_a_pdf(data: bytes) -> None:
     for media_type in (None, "application/pdf"):

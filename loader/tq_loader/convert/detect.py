@@ -115,11 +115,9 @@ def detect(data: bytes | bytearray, media_type: str | None, name: str) -> Found:
         known = sniff.marked_up(data, declared, lower)
     if known is not None:
         return Found(*known)
-    if declared in ("application/pdf", "application/x-pdf") or (
-        declared in ("", "application/octet-stream") and lower.endswith(".pdf")
-    ):
-        # Nothing in the content says what it is: the PDF reader decides, and says so when it is none.
-        return Found("pdf", "application/pdf")
+    called_pdf = declared in ("application/pdf", "application/x-pdf") or lower.endswith(".pdf")
+    if called_pdf and any(mark in data for mark in (b"endobj", b"startxref")):
+        return Found("pdf", "application/pdf")  # its start is lost
     if declared in _MARKDOWN_TYPES or (
         declared in ("", "text/plain", "application/octet-stream") and lower.endswith(_MARKDOWN_NAMES)
     ):
@@ -131,7 +129,7 @@ def detect(data: bytes | bytearray, media_type: str | None, name: str) -> Found:
         return Found("csv", declared if declared in _CSV_TYPES else "text/csv")
     if declared.startswith("text/") and declared != "text/plain":
         return Found("text", declared, f"read as plain text: the structure of {declared} was not interpreted")
-    return Found("text", "text/plain")
+    return Found("csv", "text/csv") if sniff.delimited(data) else Found("text", "text/plain")
 
 
 def _office(data: bytes | bytearray) -> Found | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from typing import Final
 
@@ -13,6 +14,9 @@ _IMAGES: Final[tuple[tuple[bytes, str], ...]] = (
     (b"GIF87a", "image/gif"),
     (b"GIF89a", "image/gif"),
 )
+
+_START: Final = 16384  # bytes looked at
+_FIGURE: Final = re.compile(r"[-+]?[\d.,]+%?$")
 
 _HEADER: Final = re.compile(r"([!-9;-~]{1,76}):(?:[ \t].*|)$")
 _MAIL: Final = frozenset(
@@ -110,9 +114,30 @@ def marked_up(data: bytes | bytearray, declared: str, name: str) -> tuple[str, s
     return None
 
 
+def delimited(data: bytes | bytearray) -> bool:
+    """Whether the lines of a text are the records of a table: names first, then as many cells in each."""
+    rows = [row for row in _start(data).split("\n") if row.strip()]
+    if len(data) > _START:
+        rows.pop()  # cut off
+    if len(rows) < 3:
+        return False
+    for delimiter, least in (("\t", 2), (";", 3), (",", 3)):
+        names = [name.strip('"') for name in rows[0].split(delimiter)]
+        if (
+            len(names) >= least
+            and len(set(names)) == len(names)
+            and all(name and name == name.strip() and not _FIGURE.match(name) for name in names)
+        ):
+            try:
+                return {len(record) for record in csv.reader(rows, delimiter=delimiter)} == {len(names)}
+            except csv.Error:
+                continue
+    return False
+
+
 def _start(data: bytes | bytearray) -> str:
     """The first characters, however they are encoded; enough to see ASCII marks."""
-    head = bytes(data[:16384])
+    head = bytes(data[:_START])
     if head[:2] == b"\xff\xfe" or (head[1:2] == b"\0" and head[3:4] == b"\0"):
         text = head.decode("utf-16-le", "replace")
     elif head[:2] == b"\xfe\xff" or (head[:1] == b"\0" and head[2:3] == b"\0"):
