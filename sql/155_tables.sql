@@ -3,7 +3,7 @@
 -- The keys of a locator that tell one row from another; what is left names the table.
 CREATE OR REPLACE FUNCTION tq_private.table_place(locator jsonb) RETURNS jsonb
 LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
-RETURN coalesce(locator, '{}') - ARRAY['row', 'cells', 'header', 'columns', 'repeated', 'key', 'bbox', 'confidence', 'source_line',
+RETURN coalesce(locator, '{}') - ARRAY['row', 'cells', 'header', 'columns', 'repeated', 'key', 'bbox', 'confidence', 'source_line', 'path',
                                        'anchor', 'printed_line'];
 COMMENT ON FUNCTION tq_private.table_place IS 'What a row''s locator says of its table alone.';
 
@@ -42,7 +42,7 @@ LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, tq, pg_temp AS $
                                               ' | ' ORDER BY p.n)
                             || E' |\n|' || string_agg(' --- |', '') || E'\n' || (SELECT string_agg(s.text, E'\n' ORDER BY s.line_no) FROM shown AS s)
                      FROM placed AS p LEFT JOIN tq.record_query AS q ON q.document_id = doc),
-                    -- No cells: a Markdown file's table is Markdown already.
+                    -- No cells: a row as it stands.
                     (SELECT string_agg(l.text, E'\n' ORDER BY l.line_no) FROM line AS l))
 $$;
 COMMENT ON FUNCTION tq_private.table_markdown IS 'Rows that are one table, as Markdown.';

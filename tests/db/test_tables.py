@@ -83,6 +83,7 @@ def test_a_table_over_pages_is_one(db: Connection) -> None:
 def test_tables_of_other_formats(db: Connection) -> None:
     load(db, "a.csv", "Name,Zone and area,Fee\nNorth,a,1\nSouth,,2\n", "text/csv")
     db.execute("SELECT tq.load_text('a.md', E'# Fees\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\nText.\n')")
+    load(db, "a.json", '{"all": [{"ID": 7, "of": {"whom": "Ada"}}, {"ID": 8}]}', "application/json")
     html = "<table><tr><th>Service<th>Fee<tr><td>Crown<td>900</table><p>Text.<table><tr><td>x<td>y<tr><td>1<td>2</table>"
     load(db, "a.html", html, "text/html")
     db.execute(
@@ -93,7 +94,10 @@ def test_tables_of_other_formats(db: Connection) -> None:
         "| Name | Zone and area | Fee |\n| --- | --- | --- |\n| North | a | 1 |\n| South |  | 2 |"
     ]
     assert [(t["markdown"], t["caption"]) for t in tables(db, "a.md")] == [
-        ("| a | b |\n|---|---|\n| 1 | 2 |", "# Fees")
+        ("| a | b |\n| --- | --- |\n| 1 | 2 |", "# Fees")
+    ]
+    assert [(t["markdown"], t["row_count"]) for t in tables(db, "a.json")] == [
+        ("| ID | of.whom |\n| --- | --- |\n| 7 | Ada |\n| 8 |  |", 2)
     ]
     assert [(t["markdown"], t["columns"]) for t in tables(db, "a.html")] == [
         ("| Service | Fee |\n| --- | --- |\n| Crown | 900 |", ["Service", "Fee"]),

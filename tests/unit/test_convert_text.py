@@ -205,6 +205,8 @@ def test_markdown_kinds() -> None:
     assert by_text["# Handbook"] == ("heading", 1)
     assert by_text["> ## Quoted"] == ("heading", 2)
     assert by_text["| 1 | 2 |"] == ("table", None)
+    places = {row[0]: row[4] for row in result.rows}
+    assert places["| 1 | 2 |"]["cells"] == {"a": 1, "b": 2}
     assert by_text["# not a heading"] == ("code", None)
     assert by_text["    indented code"] == ("code", None)
     assert by_text["title: front matter"] == ("text", None)

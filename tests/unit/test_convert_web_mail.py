@@ -378,7 +378,8 @@ def test_json_records_values_and_exact_numbers() -> None:
 def test_json_lines_with_a_broken_one() -> None:
     result = convert(b'{"a":1,"b":"x"}\n\nbroken\n{"a":2}\n{"a":3}\n{"a":4}\n{"a":5}\n', "a.jsonl")
     assert result.texts[:3] == ["a: 1 | b: x", "broken", "a: 2"]
-    assert result.rows[2][4] == {"path": "$[1]", "source_line": 4}
+    assert result.rows[0][4]["columns"] == {"a": "A", "b": "B"}
+    assert result.rows[2][4] == {"path": "$[1]", "source_line": 4, "table": "$", "row": 2, "cells": {"a": 2}}
     assert (result.omissions[0]["kind"], result.omissions[0]["line_start"]) == ("unreadable", 2)
 
 

@@ -14,7 +14,7 @@ from typing import Any, Final
 from tq_loader.convert.charset import decode_labelled
 from tq_loader.convert.detect import Found
 from tq_loader.convert.protocol import TOO_LARGE, ConvertError, Job, LineRanges, Writer, count_of, place_of
-from tq_loader.convert.table import PAIR
+from tq_loader.convert.table import PAIR, Value, letters, typed
 
 MAX_RECORD_CHARS: Final = 4000  # a record beyond this is told value by value
 _PLAIN_KEY = re.compile(r"[^\W\d]\w*$")
@@ -50,8 +50,9 @@ def convert(data: bytes | bytearray, job: Job, found: Found, out: Writer) -> Non
         _lines(data, text, str(error), job, found, out)
     else:
         out.document("application/json", None)
-        for path, shown, place in walk(whole, "$"):
-            out.line(shown, kind="table" if place.get("record") else "text", locator={"path": path})
+        records = Records(out)
+        for path, shown, cells in walk(whole, "$"):
+            records.line(shown, path, cells)
     if decoded.replaced:
         out.omission("invalid_bytes", f"{count_of(decoded.replaced, 'undecodable place')} replaced by U+FFFD")
 
@@ -75,6 +76,7 @@ def _lines(data: bytes | bytearray, text: str, why: str, job: Job, found: Found,
         return
     out.document("application/jsonl", None)
     broken = LineRanges()
+    records = Records(out)
     record = 0
     for number, row in enumerate(rows, start=1):
         row = row.strip()
@@ -87,12 +89,8 @@ def _lines(data: bytes | bytearray, text: str, why: str, job: Job, found: Found,
         except ValueError:
             broken.add(out.line(row, locator={"source_line": number}))
             continue
-        for path, shown, place in walk(value, f"$[{record}]", whole=True):
-            out.line(
-                shown,
-                kind="table" if place.get("record") else "text",
-                locator={"path": path, "source_line": number},
-            )
+        for path, shown, cells in walk(value, f"$[{record}]", whole=True):
+            records.line(shown, path, cells, {"source_line": number})
         record += 1
     for start, end in broken.shown():
         out.omission(
@@ -101,6 +99,28 @@ def _lines(data: bytes | bytearray, text: str, why: str, job: Job, found: Found,
             line_start=start,
             line_end=end,
         )
+
+
+class Records:
+    """Writes values as lines; the records of one array are the rows of a table."""
+
+    def __init__(self, out: Writer) -> None:
+        self._out = out
+        self._tables: set[str] = set()
+
+    def line(
+        self, text: str, path: str, cells: dict[str, Value] | None, place: dict[str, Any] | None = None
+    ) -> None:
+        locator: dict[str, Any] = {"path": path} | (place or {})
+        if cells is None:
+            self._out.line(text, locator=locator)
+            return
+        table, _, row = path.rstrip("]").rpartition("[")
+        locator |= {"table": table, "row": int(row) + 1, "cells": cells}
+        if table not in self._tables:  # JSON does not keep their order
+            self._tables.add(table)
+            locator["columns"] = {name: letters(i) for i, name in enumerate(cells)}
+        self._out.line(text, kind="table", locator=locator)
 
 
 def _too_deep() -> ConvertError:
@@ -112,8 +132,8 @@ def _too_deep() -> ConvertError:
     )
 
 
-def walk(value: Any, path: str, *, whole: bool = False) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """(path, text, {"record": true} for one that holds a whole record), without recursion.
+def walk(value: Any, path: str, *, whole: bool = False) -> Iterator[tuple[str, str, dict[str, Value] | None]]:
+    """(path, text, the values of one that is a whole record), without recursion.
 
     Members of an array are records; so is ``value`` itself where ``whole``. An object outside of one is told
     member by member.
@@ -123,10 +143,11 @@ def walk(value: Any, path: str, *, whole: bool = False) -> Iterator[tuple[str, s
         node, at, label, record = stack.pop()
         if isinstance(node, Pairs):
             if record:
-                text = PAIR.join(f"{name}: {shown}" for name, shown in leaves(node))
+                values = list(leaves(node))
+                text = PAIR.join(f"{name}: {shown}" for name, shown, _ in values)
                 if len(text) <= MAX_RECORD_CHARS:
                     if text:
-                        yield at, text, {"record": True}
+                        yield at, text, {name: cell for name, _, cell in values}
                     continue
             for key, child in reversed(node):
                 name = f"{label}.{key}" if label else key
@@ -135,17 +156,17 @@ def walk(value: Any, path: str, *, whole: bool = False) -> Iterator[tuple[str, s
             if node and not any(isinstance(child, list) for child in node):  # Pairs are lists too
                 flat = ", ".join(scalar(child) for child in node)
                 if len(flat) <= 1000:
-                    yield at, _named(label, flat), {}
+                    yield at, _named(label, flat), None
                     continue
             for i in range(len(node) - 1, -1, -1):
                 name = f"{label}[{i}]" if label or not isinstance(node[i], Pairs) else ""
                 stack.append((node[i], f"{at}[{i}]", name, isinstance(node[i], Pairs)))
         else:
-            yield at, _named(label, scalar(node)), {}
+            yield at, _named(label, scalar(node)), None
 
 
-def leaves(record: Pairs) -> Iterator[tuple[str, str]]:
-    """(name, text) of each value in a record; names of values further in are joined by a full stop."""
+def leaves(record: Pairs) -> Iterator[tuple[str, str, Value]]:
+    """(name, text, value) of each value in a record; names of values further in are joined by a full stop."""
     stack: list[tuple[str, Any]] = [("", record)]
     while stack:
         name, node = stack.pop()
@@ -155,9 +176,15 @@ def leaves(record: Pairs) -> Iterator[tuple[str, str]]:
             if any(isinstance(child, list) for child in node):
                 stack += [(f"{name}[{i}]", child) for i, child in reversed(list(enumerate(node)))]
             elif node:
-                yield name, ", ".join(scalar(child) for child in node)
+                text = ", ".join(scalar(child) for child in node)
+                yield name, text, text
         elif node is not None and node != "":
-            yield name, scalar(node)
+            text = scalar(node)
+            yield (
+                name,
+                text,
+                node if isinstance(node, bool) else typed(text) if isinstance(node, Number) else text,
+            )
 
 
 def _named(label: str, text: str) -> str:
