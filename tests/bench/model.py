@@ -8,18 +8,18 @@ below a minimum, often 1,024 tokens: both are told, with that minimum and with n
 
 from __future__ import annotations
 
-import subprocess
+import os
 import sys
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import psycopg
 
-from bench import corpus
+from bench import corpus, server
 from tq.model.driver import Calls, open_driver
 from tq.model.limits import Model
 from tq.model.tasks import Item, Summarise
@@ -38,10 +38,6 @@ PAGE_TOKENS = 500
 THEIRS_IN, THEIRS_OUT, THEIRS_ANSWER = 1_257, 467, 2_984  # PageIndex: a page, a page, an answer
 PRICES = {"input_price": 3, "output_price": 15, "cached_price": 0.3}  # of a million tokens
 LIMITS = {"input_tokens": 32_000, "output_tokens": 4_000, "summary_tokens": 800}
-SERVER = (
-    "import time; from model_server import ModelServer;"
-    "print(ModelServer(seconds={}).root, flush=True); time.sleep(1e6)"
-)
 BARE = 400  # calls of the loop that ingest is compared with
 
 Connection = psycopg.Connection[Any]
@@ -52,29 +48,14 @@ def say(text: str = "") -> None:
 
 
 def model(url: str) -> None:
-    with served() as root:
+    with server.served(CALL_MS / 1000) as root:
         rate(url, "extractive", None, 1)
-        rate(url, "openai", f"{root}/v1", WORKERS)
+        rate(url, "openai", root, WORKERS)
         rate(url, "anthropic", root, WORKERS)
     say()
     routes(url)
     say()
     tokens(url)
-
-
-@contextmanager
-def served() -> Iterator[str]:
-    """The model in a process of its own: what it computes takes nothing from the workers but a core."""
-    program = SERVER.format(CALL_MS / 1000)
-    process = subprocess.Popen(
-        [sys.executable, "-c", program], stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[1]
-    )
-    try:
-        assert process.stdout is not None
-        yield process.stdout.readline().strip()
-    finally:
-        process.kill()
-        process.wait()
 
 
 def use(db: Connection, name: str, **row: Any) -> None:
@@ -96,17 +77,21 @@ def value(db: Connection, sql: str, *values: Any) -> Any:
 # ---------------------------------------------------------------- ingest against what the model allows
 
 
-def rate(url: str, driver: str, base_url: str | None, count: int) -> None:
+def rate(url: str, driver: str, root: str | None, count: int) -> None:
     """Ingest with calls of 200 ms, 16 at once. Without places to share (the embedded driver, slowed) by one worker."""
     small = {"input_tokens": 4096, "output_tokens": 1024, "summary_tokens": 384, "concurrency": CONCURRENCY}
-    remote = {"remote_name": "test-model", "base_url": base_url} if base_url else {"delay_ms": CALL_MS}
+    base_url = root and (f"{root}/v1" if driver == "openai" else root)
+    remote = {"remote_name": "test-model", "base_url": base_url} if root else {"delay_ms": CALL_MS}
     sessions = [psycopg.connect(url, autocommit=True) for _ in range(count)]
     with psycopg.connect(url, autocommit=True) as db:
         use(db, f"rate-{driver}", driver=driver, **small, **remote)
-        load(db, f"warm-{driver}", 1, 50)
-        work(sessions)  # each session has imported what it needs
+        for at, session in enumerate(sessions):  # each has imported what it needs
+            load(db, f"warm-{driver}-{at}", 1, 50)
+            work([session])
         load(db, f"rate-{driver}", 1 if count == 1 else DOCUMENTS, LINES * (DOCUMENTS if count == 1 else 1))
+        seen = root and server.log(root)
         ready = "document LIKE %s AND status NOT IN ('pending', 'converting')"
+        computed = sum(map(cpu, sessions))
         began = time.perf_counter()
         threads = [threading.Thread(target=work, args=[[session]]) for session in sessions]
         for thread in threads:
@@ -117,17 +102,41 @@ def rate(url: str, driver: str, base_url: str | None, count: int) -> None:
         for thread in threads:
             thread.join()
         ended = time.perf_counter()
+        computed = sum(map(cpu, sessions)) - computed
+        seen = root and server.log(root)
         calls = int(value(db, "SELECT sum(calls) FROM tq.usage WHERE document LIKE %s", f"rate-{driver}-%"))
     for session in sessions:
         session.close()
     allowed = calls * CALL_MS / 1000 / CONCURRENCY
-    name = "embedded, slowed" if base_url is None else f"{driver}, over HTTP"
+    name = f"{driver}, over HTTP" if root else "embedded, slowed"
     say(
         f"INGEST, calls of {CALL_MS} ms, {CONCURRENCY} at once, {name}: {calls} calls in {ended - first:.1f} s from the first"
         f" window to ready,\n  {allowed / (ended - first):.0%} of what the model allows (goal 90 %);"
         f" {allowed / (ended - began):.0%} with the conversion before it;"
         f" a bare loop of calls, on this machine now: {bare(driver, base_url):.0%}"
     )
+    told = f"  computed: {1000 * computed / calls:.1f} ms a call in the workers, conversion included"
+    if seen:
+        told += f", {1000 * seen.cpu / len(seen.calls):.1f} ms in the model; calls of {seen.mean:.3f} s"
+        say(f"{told}\n  seconds with so many calls in flight: {occupancy(seen.occupied())}")
+    else:
+        say(told)
+
+
+def cpu(session: Connection) -> float:
+    """Seconds that a session's server process has computed until now."""
+    fields = Path(f"/proc/{session.info.backend_pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def occupancy(seconds: Sequence[float]) -> str:
+    """Seconds by how many calls were in flight, in stretches."""
+    edges = [0, 1, 4, 8, 12, CONCURRENCY - 1, CONCURRENCY, CONCURRENCY + 1]
+    parts = []
+    for first, after in pairwise(edges):
+        name = str(first) if after == first + 1 else f"{first} to {after - 1}"
+        parts.append(f"{name}: {sum(seconds[first:after]):.1f}")
+    return ", ".join(parts)
 
 
 def bare(driver: str, base_url: str | None) -> float:
@@ -215,7 +224,7 @@ def tokens(url: str) -> None:
     from tq_loader.commands.demo import QUESTIONS
     from tq_loader.demo.build import documents
 
-    server = ModelServer(cache_minimum=0)
+    loopback = ModelServer(cache_minimum=0)
     minimum = 1024
     try:
         with psycopg.connect(url, autocommit=True) as db:
@@ -226,7 +235,7 @@ def tokens(url: str) -> None:
                 "tokens",
                 driver="anthropic",
                 remote_name="test-model",
-                base_url=server.root,
+                base_url=loopback.root,
                 **LIMITS,
                 **PRICES,
             )
@@ -251,11 +260,11 @@ def tokens(url: str) -> None:
             )
             say(
                 "  (cached: simulated by prefix, of any length;"
-                f" with a provider's minimum of {minimum} tokens: {below(server, minimum)})"
+                f" with a provider's minimum of {minimum} tokens: {below(loopback, minimum)})"
             )
             say()
             say("TOKENS OF AN ANSWER, the demo's questions")
-            server.seen.clear()
+            loopback.seen.clear()
             total = 0
             for _, _, doc, question, _ in QUESTIONS:
                 cost = value(db, "SELECT detail -> 'cost' FROM tq.ask(%s, %s) LIMIT 1", doc, question)
@@ -268,9 +277,9 @@ def tokens(url: str) -> None:
                 f"  mean {total // len(QUESTIONS)} a question over 1 to 3 documents;"
                 f" published for PageIndex: about {THEIRS_ANSWER}"
             )
-            say(f"  (cached: as above; with a minimum of {minimum} tokens: {below(server, minimum)})")
+            say(f"  (cached: as above; with a minimum of {minimum} tokens: {below(loopback, minimum)})")
     finally:
-        server.close()
+        loopback.close()
 
 
 def spent(db: Connection, title: str, names: list[str], estimate: Any) -> None:
@@ -299,11 +308,11 @@ def spent(db: Connection, title: str, names: list[str], estimate: Any) -> None:
     )
 
 
-def below(server: ModelServer, minimum: int) -> str:
+def below(loopback: ModelServer, minimum: int) -> str:
     """How much would have been cached with a minimum."""
     known: set[tuple[str, str]] = set()
     sent = cached = 0
-    for seen in server.seen:
+    for seen in loopback.seen:
         sent += (len(seen.system) + len(seen.user)) // 4
         key = (seen.system, str(seen.body.get("output_config")))
         if len(seen.system) // 4 >= minimum:

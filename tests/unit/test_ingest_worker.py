@@ -89,6 +89,8 @@ class FakeDatabase:
             self.queues[values[0]] = [m for m in self.queues[values[0]] if m.id not in values[1]]
         elif statement is sql.ANY_MESSAGES:
             return [{"any_left": bool(self.queues[CONVERT] or self.queues[MODEL])}]
+        elif statement is sql.FEW_WAIT:
+            return [{"few": sum(not m.hidden for m in self.queues[MODEL]) < values[0]}]
         elif statement is later.ANY_WAITS:
             return [{"any_left": bool(self.queues[ASK])}]
         elif statement is sql.SETTINGS:

@@ -33,6 +33,11 @@ ANY_MESSAGES = Statement(
     "SELECT EXISTS (SELECT FROM pgmq.q_tq_convert) OR EXISTS (SELECT FROM pgmq.q_tq_model)"
     " OR EXISTS (SELECT FROM pgmq.q_tq_ask) AS any_left"
 )
+# Whether fewer than so many steps of the model's queue wait to be read.
+FEW_WAIT = Statement(
+    "SELECT count(*) < $1 AS few FROM (SELECT FROM pgmq.q_tq_model AS m WHERE m.vt <= clock_timestamp() LIMIT $1) AS m",
+    ("int4",),
+)
 
 # ---------------------------------------------------------------- documents
 
@@ -285,7 +290,7 @@ SET_EMPTY = Statement(
 # ---------------------------------------------------------------- summarise and roll up
 
 NODES = Statement(
-    "SELECT n.id::text AS id, n.line_start, n.line_end, n.title, n.depth, n.is_leaf, n.summarised FROM tq.node AS n"
+    "SELECT n.id::text AS id, n.line_start, n.line_end, n.title, n.is_leaf, n.summarised FROM tq.node AS n"
     " WHERE n.document_id = $1::uuid AND n.id = ANY ($2::uuid[])",
     ("text", "text[]"),
 )
@@ -313,13 +318,16 @@ ADD_BULLETS = Statement(
     " AS u (node_id, ordinal, text, line_start, line_end, fallback)",
     ("text", "text[]", "int4[]", "text[]", "int4[]", "int4[]", "bool[]"),
 )
-DEEPEST_UNSUMMARISED = Statement(
-    "SELECT count(*) > 0 AS any_left, max(n.depth) AS depth FROM tq.node AS n"
-    " WHERE n.document_id = $1::uuid AND NOT n.summarised",
+UNSUMMARISED = Statement(
+    "SELECT EXISTS (SELECT FROM tq.node AS n WHERE n.document_id = $1::uuid AND NOT n.summarised) AS any_left",
     ("text",),
 )
-UNSUMMARISED_AT = Statement(
-    "SELECT n.id::text AS id FROM tq.node AS n"
-    " WHERE n.document_id = $1::uuid AND NOT n.summarised AND n.depth IS NOT DISTINCT FROM $2 ORDER BY n.line_start",
-    ("text", "int4"),
+# Nodes without a summary whose children all have one: those above some that have just got theirs, or all.
+READY_PARENTS = Statement(
+    "SELECT p.id::text AS id FROM tq.node AS p WHERE p.document_id = $1::uuid AND NOT p.summarised AND NOT p.is_leaf"
+    " AND ($2::uuid[] IS NULL OR p.id IN"
+    " (SELECT n.target_node_id FROM tq.node AS n WHERE n.document_id = $1::uuid AND n.id = ANY ($2::uuid[])))"
+    " AND NOT EXISTS (SELECT FROM tq.node AS c WHERE c.target_node_id = p.id AND NOT c.summarised)"
+    " ORDER BY p.line_start",
+    ("text", "text[]"),
 )

@@ -127,11 +127,12 @@ class Pool:
         """Drop what is in flight."""
         self._calls.close()
 
-    def finished(self, seconds: float, most: int) -> Iterator[list[Run]]:
-        """Jobs in the order of their ends, those together that end within so many seconds, until none is left."""
+    def finished(self, seconds: float, most: int, turn: float = math.inf) -> Iterator[list[Run]]:
+        """Jobs in the order of their ends, those together that end within so many seconds, until none is left. turn: the
+        caller has a turn after so long, whether one has ended or not."""
         while True:
             yield self._drain()
-            for outcomes in self._calls.gathered(seconds, most):
+            for outcomes in self._calls.gathered(seconds, most, turn):
                 for place, outcome in outcomes:
                     key, at = cast(tuple[Hashable, int], place)
                     run = self._runs[key]

@@ -8,6 +8,7 @@ in slices of at most 100 ms and calls `pulse` between them, so that a cancel get
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import queue
 import shutil
@@ -185,12 +186,14 @@ class Conversion:
         self._stop = threading.Event()
         self._threads: list[threading.Thread] = []
         self._process: subprocess.Popen[bytes] | None = None
-        self._deadline = 0.0
+        self._deadline = self._left = 0.0  # left: when the caller last turned away
+        self._ended = False  # its last message was an end
         self._killed = False  # by us
         self._offset: int | None = 0  # of the next bytes to fetch; None when all are
 
     def __enter__(self) -> Conversion:
-        self._deadline = time.monotonic() + self._limits.wall_seconds
+        self._left = time.monotonic()
+        self._deadline = self._left + self._limits.wall_seconds
         try:
             self._process = subprocess.Popen(
                 self._argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={}, cwd="/",
@@ -223,48 +226,68 @@ class Conversion:
     def messages(self) -> Iterator[Output]:
         """What the converter says, up to and including its end. Raises its own error, TQ011 when it crashed, TQ012 when
         a limit stopped it."""
-        ended = False
-        while (line := self._next()) is not None:
-            try:
-                message = _decoder.decode(line)
-            except msgspec.MsgspecError as error:
-                raise TqError(
-                    "TQ011",
-                    "the converter's output is malformed",
-                    str(error),
-                    "The file is probably damaged. Open it in its own program, save it anew and load that.",
-                ) from None
-            if isinstance(message, ErrorMessage):
-                raise TqError(_own_code(message.code), message.message, message.detail, message.hint)
-            if isinstance(message, PicturesMessage):
-                # Only what was read counts, so that a page that hangs has no more than what is left.
-                self._limits.wall_seconds += self._limits.page_seconds * message.pages
-                self._deadline += self._limits.page_seconds * message.pages
-            ended = isinstance(message, EndMessage | ImageMessage)
+        while (message := self.next()) is not None:
             yield message
-        if not ended or self._returncode() != 0:
-            raise self._verdict()
+
+    def next(self, seconds: float = math.inf) -> Output | None:
+        """The next of the same, or None behind the end. Raises TimeoutError where none comes in so many seconds."""
+        line = self._line(seconds)
+        if line is None:
+            if not self._ended or self._returncode() != 0:
+                raise self._verdict()
+            return None
+        try:
+            message = _decoder.decode(line)
+        except msgspec.MsgspecError as error:
+            raise TqError(
+                "TQ011",
+                "the converter's output is malformed",
+                str(error),
+                "The file is probably damaged. Open it in its own program, save it anew and load that.",
+            ) from None
+        if isinstance(message, ErrorMessage):
+            raise TqError(_own_code(message.code), message.message, message.detail, message.hint)
+        if isinstance(message, PicturesMessage):
+            # Only what was read counts, so that a page that hangs has no more than what is left.
+            self._limits.wall_seconds += self._limits.page_seconds * message.pages
+            self._deadline += self._limits.page_seconds * message.pages
+        self._ended = isinstance(message, EndMessage | ImageMessage)
+        return message
 
     # ------------------------------------------------------------ the caller's thread
 
-    def _next(self) -> bytes | None:
+    def _line(self, seconds: float) -> bytes | None:
+        # Its time is what the caller waits for it, not what the caller does meanwhile.
+        came = time.monotonic()
+        self._deadline += came - self._left
+        try:
+            return self._line_until(came + seconds)
+        finally:
+            self._left = time.monotonic()
+
+    def _line_until(self, until: float) -> bytes | None:
         while True:
             # Keep the converter's input full, then look at its output.
             while self._offset is not None and not self._input.full():
                 piece = self._fetch(self._offset, SLICE)
                 self._input.put(piece or None)
                 self._offset = self._offset + len(piece) if piece else None
+            slice_seconds = WAIT_SECONDS if self._offset is None else WAIT_SECONDS / 20
+            now = time.monotonic()
             try:
-                return self._output.get(timeout=WAIT_SECONDS if self._offset is None else WAIT_SECONDS / 20)
+                return self._output.get(timeout=min(slice_seconds, max(until - now, 0.0)))
             except queue.Empty:
                 self._pulse()
-            if time.monotonic() > self._deadline:
+            now = time.monotonic()
+            if now > self._deadline:
                 raise TqError(
                     "TQ012",
                     "the document takes too long to convert",
                     f"the converter was stopped after {self._limits.wall_seconds:.0f} s",
                     "Split the document, or raise the setting convert_seconds.",
                 )
+            if now >= until:
+                raise TimeoutError
 
     def _returncode(self) -> int:
         assert self._process is not None

@@ -7,6 +7,7 @@ removed) is told by started_at, which every start of a conversion sets anew: wha
 from __future__ import annotations
 
 import sys
+import time
 from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -46,61 +47,87 @@ def installed_converter(
     ]
 
 
-def convert(
-    session: Session, message: Message, document: Document, command: Command = installed_converter
-) -> None:
-    """The whole step. Raises Superseded when the document is no longer ours, TqError when it cannot be converted."""
-    started_at = _start(session, document.id, document.model or document.need_model())
-    writer = _Writer(session, document.id, started_at, document.need_model("mark"))
-    seconds = session.settings.convert_seconds + SECONDS_PER_MB * (document.bytes >> 20)
-    memory = session.settings.convert_memory_mb
-    page_seconds = session.settings.convert_page_seconds
-    argv = command(document.name, document.media_type, memory, seconds)
-    if command is installed_converter:
-        argv = [*argv, f"--page-seconds={page_seconds}", f"--tables={document.tables}"]
+class Converting:
+    """The step on its way: the converter runs beside whatever the worker does, and `go_on` takes what it has said. Begin
+    and `go_on` raise Superseded when the document is no longer ours, TqError when it cannot be converted."""
 
-    content = of_document(session, document.id)
+    def __init__(
+        self, session: Session, message: Message, document: Document, command: Command = installed_converter
+    ) -> None:
+        self.message = message
+        self._session = session
+        started_at = _start(session, document.id, document.model or document.need_model())
+        self._writer = _Writer(session, document.id, started_at, document.need_model("mark"))
+        seconds = session.settings.convert_seconds + SECONDS_PER_MB * (document.bytes >> 20)
+        memory = session.settings.convert_memory_mb
+        page_seconds = session.settings.convert_page_seconds
+        argv = command(document.name, document.media_type, memory, seconds)
+        if command is installed_converter:
+            argv = [*argv, f"--page-seconds={page_seconds}", f"--tables={document.tables}"]
+        content = of_document(session, document.id)
 
-    def fetch(offset: int, size: int) -> bytes:
-        try:
-            piece = content.read(offset, size)
-        except Gone:
-            raise Superseded from None
-        session.db.commit()
-        return piece
+        def fetch(offset: int, size: int) -> bytes:
+            try:
+                piece = content.read(offset, size)
+            except Gone:
+                raise Superseded from None
+            session.db.commit()
+            return piece
 
-    limits = child.Limits(memory, seconds, page_seconds)
-    with child.Conversion(argv, limits, fetch, session.beat) as conversion:
-        for output in conversion.messages():
-            session.beat()
-            match output:
-                case child.LinesMessage():
-                    for row in output.rows:
-                        writer.add(row)
-                case child.DocumentMessage():
-                    writer.media_type = output.media_type
-                    writer.title = (output.title or "").replace("\0", "")[:MAX_TITLE].strip() or None
-                case child.OmissionMessage():
-                    writer.omit(
-                        Note(output.kind, output.detail, output.line_start, output.line_end, output.page)
+        limits = child.Limits(memory, seconds, page_seconds)
+        self._conversion = child.Conversion(argv, limits, fetch, session.beat)
+        self._conversion.__enter__()
+
+    def go_on(self, seconds: float) -> bool:
+        """For so long, or until it has nothing to say; whether it is done. No transaction is open before or after."""
+        until = time.monotonic() + seconds
+        while True:
+            try:
+                output = self._conversion.next(max(until - time.monotonic(), 0.0))
+            except TimeoutError:
+                return False
+            if output is None:
+                break
+            self._session.beat()
+            self._take(output)
+            if time.monotonic() >= until:
+                return False
+        self.close()
+        if not self._writer.lines:
+            raise TqError(
+                "TQ011", "the document is empty", "it has no line", "Load a file that holds something."
+            )
+        self._writer.finish(self.message)
+        return True
+
+    def close(self) -> None:
+        """The converter is gone after this."""
+        self._conversion.__exit__()
+
+    def _take(self, output: child.Output) -> None:
+        writer = self._writer
+        match output:
+            case child.LinesMessage():
+                for row in output.rows:
+                    writer.add(row)
+            case child.DocumentMessage():
+                writer.media_type = output.media_type
+                writer.title = (output.title or "").replace("\0", "")[:MAX_TITLE].strip() or None
+            case child.OmissionMessage():
+                writer.omit(Note(output.kind, output.detail, output.line_start, output.line_end, output.page))
+            case child.AttachmentMessage():
+                writer.attach(output)
+            case child.PagesMessage():
+                writer.pages(output.read, output.count)
+            case child.EndMessage():
+                if output.lines != writer.lines:
+                    raise TqError(
+                        "TQ011",
+                        "the converter's output is malformed",
+                        f"{writer.lines} lines came of {output.lines}",
                     )
-                case child.AttachmentMessage():
-                    writer.attach(output)
-                case child.PagesMessage():
-                    session.db.fetch(sql.PAGES_READ, document.id, started_at, output.read, output.count)
-                    session.db.commit()
-                case child.EndMessage():
-                    if output.lines != writer.lines:
-                        raise TqError(
-                            "TQ011",
-                            "the converter's output is malformed",
-                            f"{writer.lines} lines came of {output.lines}",
-                        )
-                case _:
-                    pass
-    if not writer.lines:
-        raise TqError("TQ011", "the document is empty", "it has no line", "Load a file that holds something.")
-    writer.finish(message)
+            case _:
+                pass
 
 
 def _start(session: Session, document_id: str, model: Model) -> str:
@@ -206,6 +233,11 @@ class _Writer:
             self.omit(Note("attachment", f"{shown} is a document of its own: {row['document']}"))
         else:
             self.omit(Note("attachment", f"{shown} was not read: {row['refused']}"))
+
+    def pages(self, read: int, count: int) -> None:
+        """How far it is, for those who look."""
+        self._session.db.fetch(sql.PAGES_READ, self._id, self._started_at, read, count)
+        self._session.db.commit()
 
     def finish(self, message: Message) -> None:
         """The last stretch, the windows and the messages of the next step, in one transaction."""

@@ -16,7 +16,7 @@ from tq.ingest.cut import Note
 from tq.ingest.marking import Marked, by_headings, mark
 from tq.ingest.messages import MODEL, Message, body
 from tq.ingest.state import Document, Session
-from tq.ingest.steps import send_next_level
+from tq.ingest.steps import send_parents
 from tq.ingest.summary import Summary, bullet_items, extract, leaf_items, summarise
 from tq.ingest.windows import NUMBER_CHARS, shown_chars
 from tq.model.limits import Model
@@ -36,7 +36,6 @@ class Job:
     model: Model
     asking: Asking
     fall_back: Callable[[str], Any]
-    depth: int | None = None
     chars: int = 0  # of what the model is shown
     result: Any = None
     usage: Usage | None = None
@@ -187,8 +186,7 @@ def _summaries(session: Session, messages: Sequence[Message], document: Document
                 model,
                 asking,
                 partial(extract, shown_items, model.fit),
-                node["depth"],
-                sum(len(item.text) + NUMBER_CHARS for item in shown_items),
+                chars=sum(len(item.text) + NUMBER_CHARS for item in shown_items),
             )
         )
     return jobs
@@ -274,8 +272,8 @@ def _write_summaries(session: Session, document_id: str, jobs: Sequence[Job]) ->
         session.db.fetch(sql.ADD_BULLETS, document_id, *(list(column) for column in zip(*rows, strict=True)))
     session.omit(document_id, _notes([summaries[row["id"]] for row in fresh]))
     if jobs[0].message.step == "rollup":
-        send_next_level(session, document_id, of_node[fresh[0]["id"]].depth)
-    elif not session.db.fetch(sql.DEEPEST_UNSUMMARISED, document_id)[0]["any_left"]:
+        send_parents(session, document_id, [row["id"] for row in fresh])
+    elif not session.db.fetch(sql.UNSUMMARISED, document_id)[0]["any_left"]:
         session.send(MODEL, [body(document_id, "build")])
 
 

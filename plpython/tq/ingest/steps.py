@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import uuid
 from array import array
+from collections.abc import Sequence
 
 from tq.database import batches
 from tq.database import ingest as sql
@@ -81,12 +82,12 @@ def _lines(session: Session, document: Document) -> tuple[array[int], bytearray]
 
 
 def build_document(session: Session, message: Message, document: Document) -> None:
-    """The nodes above the leaves, and messages for the deepest of them."""
+    """The nodes above the leaves, and messages for those whose children all have their summaries."""
     model = document.need_model()
     db = session.db
     session.lock_one(document.id, "summarising")
     session.delete(message.queue, [message.id])
-    if db.fetch(sql.DEEPEST_UNSUMMARISED, document.id)[0]["any_left"]:
+    if db.fetch(sql.UNSUMMARISED, document.id)[0]["any_left"]:
         raise Superseded
     rows = db.fetch(sql.LEAVES, document.id)
     leaves = [
@@ -118,7 +119,7 @@ def build_document(session: Session, message: Message, document: Document) -> No
     if empty := _empty(session, document.id, parents):
         db.fetch(sql.SET_EMPTY, document.id, empty)
     db.fetch(sql.SET_STATUS, document.id, "building")
-    send_next_level(session, document.id)
+    send_parents(session, document.id)
     db.commit()
 
 
@@ -134,14 +135,14 @@ def _empty(session: Session, document_id: str, parents: list[Parent]) -> list[st
     return empty
 
 
-def send_next_level(session: Session, document_id: str, done_depth: int | None = None) -> None:
-    """Messages for the deepest nodes without a summary, or for the finish; nothing while `done_depth` is not done."""
-    depth = session.db.fetch(sql.DEEPEST_UNSUMMARISED, document_id)[0]["depth"]
-    if depth is None:
+def send_parents(session: Session, document_id: str, summarised: Sequence[str] | None = None) -> None:
+    """Messages for the nodes whose children have their summaries, or for the finish. summarised: those that have just got
+    theirs; under the document's lock, so that the last of a node's children is seen to be the last."""
+    parents = session.db.fetch(sql.READY_PARENTS, document_id, summarised)
+    if parents:
+        session.send(MODEL, [body(document_id, "rollup", node=row["id"]) for row in parents])
+    elif not session.db.fetch(sql.UNSUMMARISED, document_id)[0]["any_left"]:
         session.send(MODEL, [body(document_id, "finish")])
-    elif depth != done_depth:
-        nodes = session.db.fetch(sql.UNSUMMARISED_AT, document_id, depth)
-        session.send(MODEL, [body(document_id, "rollup", node=row["id"]) for row in nodes])
 
 
 def finish_document(session: Session, message: Message, document: Document) -> None:
@@ -150,7 +151,7 @@ def finish_document(session: Session, message: Message, document: Document) -> N
     db.fetch(sql.LOCK_VERSIONS, document.id)
     session.lock_one(document.id, "building")
     session.delete(message.queue, [message.id])
-    if db.fetch(sql.DEEPEST_UNSUMMARISED, document.id)[0]["any_left"]:
+    if db.fetch(sql.UNSUMMARISED, document.id)[0]["any_left"]:
         raise Superseded
     db.fetch(batches.DROP_ALL, document.id)
     db.fetch(sql.RETIRE_OLDER, document.id)
@@ -187,5 +188,5 @@ def resume_document(session: Session, message: Message, document: Document) -> N
     if bodies:
         session.send(MODEL, bodies)
     else:
-        send_next_level(session, document.id)
+        send_parents(session, document.id)
     db.commit()

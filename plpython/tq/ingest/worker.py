@@ -7,6 +7,7 @@ model with no transaction open, then write the result, send what follows and del
 from __future__ import annotations
 
 import json
+import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
@@ -17,7 +18,7 @@ from tq.errors import TqError
 from tq.ingest import jobs as steps_of_model
 from tq.ingest.batching import MOST_CHARS, Batching
 from tq.ingest.calls import Pool
-from tq.ingest.converting import Command, convert, installed_converter
+from tq.ingest.converting import Command, Converting, installed_converter
 from tq.ingest.jobs import Job
 from tq.ingest.messages import (
     ASK,
@@ -42,6 +43,7 @@ from tq.thread.later import MayNotAct, serve
 AT_ONCE = 50  # messages in one transaction
 COMPUTE_SECONDS = 1.0  # until results are written, where the driver computes
 SETTLE_SECONDS = 0.15  # the same where it waits: what ends in this time is written together
+EBB = 4  # times as many waiting messages as calls may be in flight are few: the next document is converted
 AHEAD = 2  # times as many jobs are prepared as calls may be in flight, where the driver waits
 BEAT_SECONDS = 0.1
 IDLE_SECONDS = 0.2
@@ -92,7 +94,8 @@ class Worker:
         self._held: dict[tuple[str, int], Message] = {}  # read and not ended: kept hidden by the beat
         self._batching = Batching(self._session, self._memory, self._held)
         self._backlog: list[Message] = []  # of tq_model, read while other calls were in flight
-        self._last_beat = self._last_hide = 0.0
+        self._converting: Converting | None = None  # goes on beside the calls in flight
+        self._last_beat = self._last_hide = self._last_ebb = 0.0
         self._deadline = self._latest = 0.0
         self.done = 0  # messages that came to an end
 
@@ -107,16 +110,22 @@ class Worker:
         self._session.load()
         self._db.fetch(models.DROP_OLD)
         self._db.commit()
-        while self._in_time():
-            before = self.done
-            busy = self._ask_turn()
-            busy = self._model_turn() or busy
-            busy = self._convert_turn() or busy
-            if busy or self.done != before:
-                continue
-            if until_empty and not self._any_left():
-                break
-            self._idle()
+        try:
+            while self._in_time():
+                before = self.done
+                busy = self._ask_turn()
+                busy = self._model_turn() or busy
+                busy = self._convert_turn(0.0 if busy else IDLE_SECONDS) or busy
+                if busy or self.done != before:
+                    continue
+                if until_empty and not self._any_left():
+                    break
+                self._idle()
+            while self._converting is not None:  # begun anew it would take as long again
+                self._convert_turn(IDLE_SECONDS)
+        finally:
+            if self._converting is not None:
+                self._converting.close()
         self._release(self._backlog)
         self._backlog = []
         return self.done
@@ -214,23 +223,46 @@ class Worker:
 
     # ------------------------------------------------------------ convert
 
-    def _convert_turn(self) -> bool:
-        messages = self._read(CONVERT, 1) if self._in_time() else []
-        for message in messages:
-            self._guarded(message, self._convert)
-        return bool(messages)
+    def _convert_turn(self, seconds: float) -> bool:
+        """Go on for so long with the conversion in hand, or begin the next one; whether there was one."""
+        if self._converting is None:
+            messages = self._read(CONVERT, 1) if self._in_time() else []
+            for message in messages:
+                self._guarded(message, self._convert)
+            return bool(messages)
+        converting = self._converting
+        self._guarded(converting.message, lambda _: not converting.go_on(seconds))
+        if (CONVERT, converting.message.id) not in self._held:
+            converting.close()
+            self._converting = None
+        return True
 
-    def _convert(self, message: Message) -> None:
+    def _convert(self, message: Message) -> bool:
         if message.step != "convert":
             keep_bytes(self._session, message)
-            return
+            return False
         document = self._documents([message]).get(message.document_id)
         if document is None or document.status not in ("pending", "converting"):
             raise Superseded
         if document.status == "pending" and document.line_count:
             resume_document(self._session, message, document)
-        else:
-            convert(self._session, message, document, self._converter)
+            return False
+        self._converting = Converting(self._session, message, document, self._converter)
+        return True
+
+    def _convert_beside(self, model: Model) -> None:
+        """Convert while calls wait for their replies: what is in hand, or the next document where the queue holds little
+        for the places of this model. More would only wait, and the first document is to be ready first."""
+        if self._converting is None:
+            now = time.monotonic()
+            if now - self._last_ebb < IDLE_SECONDS or not self._in_time():
+                return
+            self._last_ebb = now
+            ebbs = self._db.fetch(sql.FEW_WAIT, EBB * model.concurrency)[0]["few"]
+            self._db.commit()
+            if not ebbs:
+                return
+        self._convert_turn(BEAT_SECONDS / 2)
 
     def _documents(self, messages: Iterable[Message]) -> dict[str, Document]:
         documents = self._session.documents(
@@ -350,7 +382,8 @@ class Worker:
         done: list[Job] = []
         try:
             fill()
-            for runs in pool.finished(SETTLE_SECONDS if driver.waits else COMPUTE_SECONDS, AT_ONCE):
+            settle, turn = (SETTLE_SECONDS, BEAT_SECONDS) if driver.waits else (COMPUTE_SECONDS, math.inf)
+            for runs in pool.finished(settle, AT_ONCE, turn):
                 for run in runs:
                     job = running.pop(run.key)  # type: ignore[call-overload]
                     job.usage = run.usage
@@ -364,6 +397,8 @@ class Worker:
                 if driver.waits and not waiting and pool.in_flight <= room - model.concurrency / 4:
                     waiting += self._more(model, room - pool.in_flight)
                 fill()
+                if driver.waits:
+                    self._convert_beside(model)
         except _Late:
             pool.close()
             self._write(done)
@@ -444,10 +479,11 @@ class Worker:
 
     # ------------------------------------------------------------ the ends of a message
 
-    def _guarded(self, message: Message, step: Callable[[Message], None]) -> None:
-        """One step in transactions of its own; its failure is the message's alone."""
+    def _guarded(self, message: Message, step: Callable[[Message], bool | None]) -> None:
+        """One step in transactions of its own; its failure is the message's alone. A step that returns True goes on."""
+        goes_on: bool | None = False
         try:
-            step(message)
+            goes_on = step(message)
         except Superseded:
             self._db.rollback()
             self._drop([message])
@@ -460,7 +496,8 @@ class Worker:
             self._db.rollback()
             self._failed(message, error)
         else:
-            self._ended([message])
+            if not goes_on:
+                self._ended([message])
 
     def _drop(self, messages: Sequence[Message]) -> None:
         """Nothing is left to do for these."""

@@ -25,6 +25,7 @@ K = TypeVar("K", bound=Hashable)
 T = TypeVar("T")
 
 PULSE_SECONDS = 0.1
+EBB_SECONDS = 0.01  # what ends in this time is handed over together where no call waits for a place
 TURN_SECONDS = 0.02  # between two looks for a free place, where others hold all
 SWITCH_SECONDS = 0.001
 RETRY_SECONDS = 0.5  # before the second attempt at a call that failed; doubled for each further one
@@ -296,15 +297,19 @@ class Calls:
                 yield from outcomes
 
     def gathered(
-        self, seconds: float, most: int = 1
+        self, seconds: float, most: int = 1, turn: float = math.inf
     ) -> Generator[list[tuple[Hashable, Outcome]], None, None]:
-        """The same in lists: what ends within so many seconds of the first, at most so many."""
+        """The same in lists: what ends within so many seconds of the first, at most so many. Where no call waits for a
+        place the list ends sooner: what follows it has places. turn: an empty list where nothing ends for so long."""
         try:
             while self.busy:
-                found = [self._next()]
-                end = time.monotonic() + seconds
-                while len(found) < most and self.busy and (rest := end - time.monotonic()) > 0:
-                    if (one := self._next_within(rest)) is None:
+                first = self._next_within(turn)
+                found = [] if first is None else [first]
+                began = time.monotonic()
+                while found and len(found) < most and self.busy:
+                    settling = seconds if any(lane.waiting for lane in self._lanes) else min(seconds, EBB_SECONDS)
+                    rest = began + settling - time.monotonic()
+                    if rest <= 0 or (one := self._next_within(rest)) is None:
                         break
                     found.append(one)
                 yield found
