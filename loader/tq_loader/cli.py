@@ -30,6 +30,7 @@ COMMANDS = {
     "load": "tq_loader.commands.load:command",
     "ask": "tq_loader.commands.ask:command",
     "show": "tq_loader.commands.show:command",
+    "tables": "tq_loader.commands.tables:command",
     "status": "tq_loader.commands.status:command",
     "blobs": "tq_loader.commands.blobs:group",
     "config": "tq_loader.commands.config:group",

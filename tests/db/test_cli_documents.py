@@ -58,7 +58,7 @@ def test_load_waits_works_and_reports(cli: Cli, db: psycopg.Connection[Any], tmp
     empty = tmp_path / "empty.txt"
     empty.write_bytes(b"")
     fake = tmp_path / "fake.pdf"
-    fake.write_text("this is no PDF\n" * 9, encoding="utf-8")
+    fake.write_text("%PDF-1.7\n" * 9, encoding="utf-8")
     done = cli("load", str(good), str(empty), str(fake), str(tmp_path / "gone.txt"), "--tag", "t", code=1)
     assert "desk.md: ready, 7 lines\n" in done.stdout
     again = cli("load", str(good), "--effective-on", "2024-02-29").stdout
@@ -84,7 +84,7 @@ def test_load_json_and_standard_input(cli: Cli) -> None:
 
 def test_a_failed_document_is_tried_again_when_loaded_again(cli: Cli, tmp_path: Path) -> None:
     fake = tmp_path / "fake.pdf"
-    fake.write_text("this is no PDF\n" * 9, encoding="utf-8")
+    fake.write_text("%PDF-1.7\n" * 9, encoding="utf-8")
     for _ in range(2):
         assert "fake.pdf: failed at convert" in cli("load", str(fake), code=1).stdout
     assert "[TQ011]" in cli("status", "fake.pdf").stdout
@@ -122,6 +122,16 @@ def test_ask_shows_every_part(cli: Cli, tmp_path: Path) -> None:
     assert "Answered by the model extractive, strategy default, " in text
     unsettled = cli("ask", "desk.md", "Who won the chess tournament in Reykjavik?").stdout
     assert "nothing found settles the question" in unsettled
+
+
+def test_tables_are_shown(cli: Cli, tmp_path: Path) -> None:
+    sheet = tmp_path / "fees.csv"
+    sheet.write_text("Service,Fee\nCheck-up,24.50\nX-ray,31\n", encoding="utf-8")
+    cli("load", str(sheet))
+    expected = "fees.csv:1-3\n\n| Service | Fee |\n| --- | --- |\n| Check-up | 24.50 |\n| X-ray | 31 |\n\n"
+    assert cli("tables", "fees.csv").stdout == cli("tables", "fees.csv", "--line", "2").stdout == expected
+    assert json.loads(cli("tables", "fees.csv", "--json").stdout)[0]["columns"] == ["Service", "Fee"]
+    assert "[TQ001]" in cli("tables", "none.csv", code=1).stderr
 
 
 def test_errors_are_plain(cli: Cli, empty_url: str, tq_command: list[str]) -> None:
