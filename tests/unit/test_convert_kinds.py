@@ -81,6 +81,15 @@ def test_delimited_text_of_any_name(text: str, media_type: str) -> None:
             assert convert(text.encode(encoding), name).document["media_type"] == media_type
 
 
+@pytest.mark.parametrize("line", ["", " ", "\t", ",", ";", "|", '"', "-", "#", "{", "x"])
+def test_one_line_many_times(line: str) -> None:
+    """Longer than what a type is known by, and ending within a line or not."""
+    for ending in ("\n", "\r\n"):
+        result = convert((line + ending).encode() * 50_000, "notes.txt")
+        assert result.error is None, result.error
+        assert len(result.rows) == 50_000
+
+
 def test_what_is_nothing_of_all_that_is_refused_under_every_name() -> None:
     import zipfile
     from io import BytesIO

@@ -116,9 +116,10 @@ def marked_up(data: bytes | bytearray, declared: str, name: str) -> tuple[str, s
 
 def delimited(data: bytes | bytearray) -> bool:
     """Whether the lines of a text are the records of a table: names first, then as many cells in each."""
-    rows = [row for row in _start(data).split("\n") if row.strip()]
+    rows = _start(data).split("\n")
     if len(data) > _START:
         rows.pop()  # cut off
+    rows = [row for row in rows if row.strip()]
     if len(rows) < 3:
         return False
     for delimiter, least in (("\t", 2), (";", 3), (",", 3)):
