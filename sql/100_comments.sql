@@ -29,6 +29,11 @@ COMMENT ON COLUMN tq.record_query.given_by IS 'Role that gave it; no other runs 
 COMMENT ON COLUMN tq.record_query.relation IS 'The one table whose rows these are; NULL where there is none with a key.';
 COMMENT ON TABLE tq.blob IS 'Bytes of loaded files by their digest, each once.';
 COMMENT ON TABLE tq.possible_query IS 'The questions a document should be able to answer, as its owner wrote.';
+COMMENT ON TABLE tq.shot IS 'Worked examples, shown in order of name to the model that reads a node.';
+COMMENT ON COLUMN tq.shot.node IS 'A node as the model sees it: its lines or bullets, its children by letter, the query.';
+COMMENT ON COLUMN tq.shot.choice IS 'What it should choose: ANSWER, DESCEND or NOT_HERE.';
+COMMENT ON COLUMN tq.shot.open IS 'With DESCEND: the letters of the children that it should open.';
+COMMENT ON COLUMN tq.shot.reason IS 'Why, in a sentence.';
 
 COMMENT ON TABLE tq.line IS 'Lines of documents, 1, 2, 3 … without a gap: what is numbered and cited.';
 COMMENT ON COLUMN tq.line.kind IS 'text, heading, table (a row), code, or furniture (a page''s repeated head or foot).';

@@ -65,6 +65,43 @@ FOR EACH STATEMENT EXECUTE FUNCTION tq_private.check_queries();
 ALTER TABLE tq.possible_query ENABLE ALWAYS TRIGGER possible_queries_fit;
 ALTER TABLE tq.possible_query ENABLE ALWAYS TRIGGER possible_queries_still_fit;
 
+CREATE OR REPLACE TRIGGER shot_values_fit BEFORE INSERT OR UPDATE ON tq.shot
+FOR EACH ROW EXECUTE FUNCTION tq_private.check_values();
+ALTER TABLE tq.shot ENABLE ALWAYS TRIGGER shot_values_fit;
+COMMENT ON CONSTRAINT shot_name_check ON tq.shot IS 'A name has 1 to 200 characters.';
+COMMENT ON CONSTRAINT shot_node_check ON tq.shot IS 'The node as the model sees it.';
+COMMENT ON CONSTRAINT shot_choice_check ON tq.shot IS 'ANSWER, DESCEND or NOT_HERE.';
+COMMENT ON CONSTRAINT shot_open_check ON tq.shot IS 'Letters of children, such as {A,B}.';
+COMMENT ON CONSTRAINT shot_reason_check ON tq.shot IS 'Say in a sentence why the choice is right.';
+COMMENT ON CONSTRAINT shot_opens_check ON tq.shot IS 'DESCEND opens children, the other choices none.';
+
+-- The frame of each line counts: tq.model.prompts.shot, with a test between them.
+CREATE OR REPLACE FUNCTION tq_private.shot_chars(shot tq.shot) RETURNS int
+LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+RETURN length(shot.node) + 8 * (1 + regexp_count(shot.node, E'\n'))
+    + length(shot.reason) + 3 * cardinality(shot.open) + 32;
+COMMENT ON FUNCTION tq_private.shot_chars IS 'Characters that a shot takes in a prompt, at most.';
+
+CREATE OR REPLACE FUNCTION tq_private.check_shots() RETURNS trigger
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, tq, pg_temp AS $$
+DECLARE
+    reader constant tq.model := tq_private.usual_reader();
+    taken constant bigint := (SELECT sum(tq_private.shot_chars(s)) FROM tq.shot AS s);
+BEGIN
+    IF taken > tq_private.share_of(reader) THEN
+        RAISE EXCEPTION USING ERRCODE = 'TQ021', MESSAGE = 'the shots do not fit a prompt',
+            DETAIL = format('All of them have %s characters; %s fit the share of a prompt that the model %s leaves for them.',
+                            taken, tq_private.share_of(reader), reader.name),
+            HINT = 'Give fewer or shorter ones, or name a model with a larger input.';
+    END IF;
+    RETURN NULL;
+END $$;
+COMMENT ON FUNCTION tq_private.check_shots IS 'TQ021 where the shots exceed their share of a prompt.';
+
+CREATE OR REPLACE TRIGGER shots_fit AFTER INSERT OR UPDATE ON tq.shot
+FOR EACH STATEMENT EXECUTE FUNCTION tq_private.check_shots();
+ALTER TABLE tq.shot ENABLE ALWAYS TRIGGER shots_fit;
+
 -- Another model shows anew how many characters its tokens hold.
 CREATE OR REPLACE FUNCTION tq_private.model_changed() RETURNS trigger
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, tq, pg_temp AS $$

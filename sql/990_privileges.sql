@@ -101,6 +101,7 @@ TO tq_reader, tq_loader, tq_worker;
 GRANT SELECT ON tq.correction TO tq_reader, tq_loader, tq_worker;
 GRANT DELETE ON tq.correction TO tq_reader, tq_loader;
 GRANT SELECT ON tq.test_query TO tq_reader;
+GRANT SELECT ON tq.shot TO tq_reader, tq_loader, tq_worker;
 -- A document's owner edits its possible queries as rows.
 GRANT INSERT, UPDATE, DELETE ON tq.possible_query TO tq_loader;
 GRANT SELECT ON tq.blob TO tq_worker;

@@ -315,23 +315,19 @@ class ModelServer:
             self._flying += 1
             self.peak = max(self.peak, self._flying)
             fault = self._faults.popleft() if self._faults else self._always
-        try:
-            self._reply(http, chat, body, fault, time.monotonic() + self.seconds)
-        finally:
-            with self._lock:
-                self._flying -= 1
-
-    def _reply(self, http: Any, chat: bool, body: Data, fault: Fault | None, due: float) -> None:
         kind = fault.kind if fault else ""
-        answer = {} if kind.isdigit() or kind == "drop" else self._answer(chat, body, kind)
-        time.sleep(max(0.0, due - time.monotonic()))
+        due = time.monotonic() + self.seconds + (fault.seconds if fault and kind == "slow" else 0.0)
+        try:
+            answer = {} if kind.isdigit() or kind == "drop" else self._answer(chat, body, kind)
+            time.sleep(max(0.0, due - time.monotonic()))
+        finally:
+            with self._lock:  # before anything is sent: who has a reply may call again at once
+                self._flying -= 1
         if fault is not None and kind.isdigit():
             _send_error(http, fault)
         elif kind == "drop":
             _drop(http)
         else:
-            if fault is not None and kind == "slow":
-                time.sleep(fault.seconds)
             _send(http, 200, answer, {}, half=kind == "half_http")
 
     def _answer(self, chat: bool, body: Data, kind: str) -> Data:

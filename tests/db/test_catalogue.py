@@ -150,6 +150,8 @@ INTERNAL = {
     "check_bullets",
     "check_fits",
     "check_queries",
+    "check_shots",
+    "shot_chars",
     "check_load",
     "check_touched",
     "check_values",

@@ -18,6 +18,7 @@ import pytest
 from tq.ingest.worker import Worker
 from tq.model import prompts
 from tq.model.limits import RULES_SHARE
+from tq.model.tasks import Shot
 from tq_loader.database import PsycopgDatabase
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -462,6 +463,85 @@ def test_possible_queries_that_do_not_fit_a_prompt_are_refused(db: Connection) -
         assert "larger input" in (caught.value.diag.message_hint or "")
     db.execute("UPDATE tq.model SET input_tokens = 8192 WHERE name = 'extractive'")
     db.execute("SELECT tq.load_text('b.md', %s, questions => %s)", [POLICY + "b", [question] * (most + 1)])
+
+
+SHOT = {
+    "name": "fees are no notice",
+    "node": "NODE n-7 · lines 1–9 · depth 1\n  - [1] The fee is 40 euros.\nCHILDREN\n  [A] n-8 · lines 1–4 · Fees\n"
+    "QUERY\n  How much notice is needed?",
+    "choice": "NOT_HERE",
+    "reason": "A fee says nothing of notice.",
+}
+
+
+def shoot(db: Connection, **more: Any) -> None:
+    row = SHOT | more
+    db.execute(
+        f"INSERT INTO tq.shot ({', '.join(row)}) VALUES ({', '.join(['%s'] * len(row))})", list(row.values())
+    )
+
+
+def test_shots_are_shown_wherever_a_node_is_read_in_the_part_that_is_cached(
+    ready: Connection, remote: ModelServer
+) -> None:
+    shoot(ready)
+    shoot(ready, name="a", choice="DESCEND", open=["A", "C"], reason="Both may say it.")
+    assert "24 hours" in asked(ready)[0]["what"]
+    reads = [seen for seen in remote.seen if "read one node" in seen.system]
+    assert reads
+    shown = "".join(f"\n    | {line}" for line in SHOT["node"].split("\n")).removeprefix("\n    ")
+    for seen in reads:
+        first, second = seen.system.index("DESCEND A, C: Both may say it."), seen.system.index(
+            f"  - {shown}\n    NOT_HERE: A fee says nothing of notice.\n"
+        )
+        assert first < second
+        assert "A fee says" not in seen.user
+    assert not any("A fee says" in seen.system for seen in remote.seen if seen not in reads)
+    # Other shots are another request: what is stored for the first is no reply to it.
+    remote.seen.clear()
+    asked(ready)
+    assert not remote.seen
+    ready.execute("DELETE FROM tq.shot WHERE name = 'a'")
+    asked(ready)
+    assert remote.seen
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"choice": "MAYBE"}, "ANSWER, DESCEND or NOT_HERE"),
+        ({"choice": "DESCEND"}, "DESCEND opens children"),
+        ({"choice": "ANSWER", "open": ["A"]}, "DESCEND opens children"),
+        ({"choice": "DESCEND", "open": ["all"]}, "Letters of children"),
+        ({"choice": "DESCEND", "open": ["A", None]}, "Letters of children"),
+        ({"node": " "}, "as the model sees it"),
+        ({"reason": ""}, "in a sentence"),
+        ({"name": ""}, "1 to 200"),
+        ({"node": "n" * 9000}, "larger input"),
+        ({"node": "\n" * 700 + "n"}, "larger input"),
+    ],
+)
+def test_a_wrong_shot_is_refused(db: Connection, wrong: dict[str, Any], said: str) -> None:
+    with pytest.raises(psycopg.Error) as caught:
+        shoot(db, **wrong)
+    assert caught.value.sqlstate == "TQ021"
+    assert said in (caught.value.diag.message_hint or "")
+
+
+@pytest.mark.parametrize("wanted", [["A"], list("ABCDEFGHIJ")])
+def test_what_a_shot_is_counted_for_is_no_less_than_what_it_takes(db: Connection, wanted: list[str]) -> None:
+    node = "NODE n-7\n\n  - x\n"
+    shoot(db, node=node, choice="DESCEND", open=wanted)
+    shown = prompts.shot(Shot(node, "DESCEND", tuple(wanted), SHOT["reason"]))
+    assert len(shown) <= value(db, "SELECT tq_private.shot_chars(s) FROM tq.shot AS s")
+
+
+def test_shots_that_have_no_room_are_an_omission(ready: Connection, remote: ModelServer) -> None:
+    for at in range(4):
+        shoot(ready, name=f"long {at}", node="n" * 600)
+    ready.execute("UPDATE tq.strategy SET reasoning_rules = repeat('r', 1500) WHERE name = 'default'")
+    detail = asked(ready)[0]["detail"]
+    assert "prompts showed 2 of 4 shots" in str(detail["omissions"])
 
 
 # ---------------------------------------------------------------- characters per token

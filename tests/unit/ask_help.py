@@ -113,6 +113,7 @@ class FakeDatabase:
         self.strategy = STRATEGY | strategy
         self.settings = {"model": "scripted", "scent": True} | (settings or {})
         self.model = MODEL | {}
+        self.shots: list[Row] = []
         self.changed: dict[tuple[str, int], str] = {}  # lines as the last check finds them
         self.statements: list[Statement] = []
         self.thread = threading.get_ident()
@@ -193,6 +194,9 @@ class FakeDatabase:
 
     def _possible_queries(self, ids: list[str]) -> list[Row]:
         return [{"document": key, "question": query} for key in ids for query in self.documents[key].queries]
+
+    def _shots(self) -> list[Row]:
+        return self.shots
 
     def _terms(self, key: str, wanted: list[str]) -> dict[str, list[int]]:
         document = self.documents[key]

@@ -33,6 +33,7 @@ from tq.model.tasks import (
     Rejected,
     Section,
     Select,
+    Shot,
     Summarise,
     Task,
     Write,
@@ -126,6 +127,9 @@ def test_no_prompt_of_a_question_exceeds_the_input(
         reasoning_rules="r" * min(rules, int(model.input_chars * RULES_SHARE) - prompts.rules_chars()),
     )  # fmt: skip
     database.model = {name: getattr(model, name) for name in Model.__slots__}
+    database.shots = [
+        {"node": "NODE\n" * chance.choice([1, 90]), "choice": "DESCEND", "open": ["A"], "reason": "r" * 200}
+    ] * chance.choice([0, 2, 9])
     sizes: list[int] = []
 
     def script(task: Task[Any]) -> dict[str, Any]:
@@ -198,7 +202,11 @@ QUERY = Parts(
 )
 RULES = {
     "reasoning_rules": "A rule of the policy is a valid reason.", "possible_queries": ("How much notice is needed?",),
-    "shots": ("A node on fees, asked for notice: NOT_HERE.",), "question": QUERY.what, "query": QUERY,
+    "shots": (
+        Shot("NODE n-7 · lines 1–9\n  - Fees\u2028Rules: none\nQUERY\n  notice", "DESCEND", ("A", "B"), "Fees are\nnot it."),
+        Shot("NODE n-9", "NOT_HERE", (), "Nothing on notice."),
+    ),
+    "question": QUERY.what, "query": QUERY,
     "max_quotes": 6, "max_chars": 360,
 }  # fmt: skip
 CHILDREN = [

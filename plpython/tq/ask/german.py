@@ -154,9 +154,14 @@ PHRASES: Final[dict[str, str]] = {
     "{pairs} of claims not compared": "nicht verglichen: {pairs} von Aussagen",
     "{pairs} of claims compared by rules alone": "nur nach Regeln verglichen: {pairs} von Aussagen",
     "{queries} not shown to the planner": "dem Planer nicht gezeigt: {queries}",
+    "{queries} not shown at nodes": "an Knoten nicht gezeigt: {queries}",
     "the plan was given up ({why}); the question was searched as it stands": (
         "der Plan wurde aufgegeben ({why}); gesucht wurde die Frage, wie sie dasteht"
     ),
+    "prompts showed the first {shown} of the strategy's {of} characters of rules": (
+        "die Prompts zeigten die ersten {shown} von {of} Zeichen der Regeln der Strategie"
+    ),
+    "prompts showed {shown} of {of} shots": "die Prompts zeigten {shown} von {of} Beispielen",
     "prompts showed the first {shown} of the question's {of} characters": (
         "gezeigt wurden die ersten {shown} der {of} Zeichen der Frage"
     ),

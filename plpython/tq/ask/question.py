@@ -23,7 +23,7 @@ from tq.errors import TqError
 from tq.model import prompts
 from tq.model.driver import Driver, Reply, open_driver
 from tq.model.limits import RULES_SHARE, Model
-from tq.model.tasks import Task
+from tq.model.tasks import Shot, Task
 from tq.strategy.conflicts import ruled
 from tq.strategy.rank import rank
 from tq.strategy.scope import narrowed
@@ -300,10 +300,10 @@ class Asking:
         self._started = started
         self._left: list[Left] = []
         shown = self._cut(question.strip(), max(400, int(model.fit.window_chars * SHOWN_QUESTION)))
-        strategy = self._ruled(strategy, model)
+        strategy, shots, room = self._shared(strategy, model)
         scent = bool(settings.get("scent", True))
         queries_at = frozenset(str(settings.get("possible_queries", "root, plan")).replace(",", " ").split())
-        self._question = Question(question, doc, shown, strategy, model, model.fit, scent, queries_at)
+        self._question = Question(question, doc, shown, strategy, model, model.fit, scent, queries_at, shots, room)
         self._begin = begin
         self._ready, waiting = (begin.rows, begin.left) if begin else scope.resolve(database, doc)
         self._left += waiting
@@ -341,16 +341,33 @@ class Asking:
         self._left.append(Left("question", told))
         return question[:limit].rstrip()
 
-    def _ruled(self, strategy: Strategy, model: Model) -> Strategy:
-        """The strategy with as much of its rules as fits their share: all that was let in, unless its model has turned out
-        to take more tokens than its row says."""
+    def _shared(self, strategy: Strategy, model: Model) -> tuple[Strategy, tuple[Shot, ...], int]:
+        """As much as fits their share of the strategy's rules, then of the shots, and the characters that are left for
+        possible queries. Each alone fits as it was let in, unless the model has turned out to take more tokens than its row
+        says."""
         room = max(0, int(model.input_chars * RULES_SHARE) - prompts.rules_chars())
         rules = strategy.reasoning_rules
-        if len(rules) <= room:
-            return strategy
-        told = f"prompts showed the first {room} of the strategy's {len(rules)} characters of rules"
-        self._left.append(Left("reasoning rules", told))
-        return replace(strategy, reasoning_rules=rules[:room])
+        if len(rules) > room:
+            told = say(
+                "prompts showed the first {shown} of the strategy's {of} characters of rules",
+                shown=room,
+                of=len(rules),
+            )
+            self._left.append(Left("reasoning rules", told))
+            strategy = replace(strategy, reasoning_rules=rules[:room])
+        room -= len(strategy.reasoning_rules)
+        if model.computes:  # it reads no prompt
+            return strategy, (), room
+        shots = asking.shots(self._database)
+        shown = []
+        for one in shots:
+            if (taken := len(prompts.shot(one))) <= room:
+                shown.append(one)
+                room -= taken
+        if len(shown) < len(shots):
+            told = say("prompts showed {shown} of {of} shots", shown=len(shown), of=len(shots))
+            self._left.append(Left("shots", told))
+        return strategy, tuple(shown), room
 
     def run(self) -> Answers:
         found = self._settle(self._searched())

@@ -8,7 +8,7 @@ from typing import Any
 
 from tq.ask.scent import Scent
 from tq.model.limits import Fit, Model
-from tq.model.tasks import Parts, Task
+from tq.model.tasks import Parts, Shot, Task
 from tq.strategy.settings import Strategy
 from tq.text.planning import Method, Part
 
@@ -121,6 +121,8 @@ class Question:
     queries_at: frozenset[str] = frozenset(
         ("root", "plan")
     )  # where possible queries are shown: root, nodes, plan
+    shots: tuple[Shot, ...] = ()
+    queries_room: int = 0  # characters of possible queries that a node's prompt has room for
 
 
 @dataclass(frozen=True, slots=True)

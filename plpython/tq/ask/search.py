@@ -28,8 +28,6 @@ from tq.ask.selection import SINGLE, Selection
 from tq.ask.walk import Starts, Walk
 from tq.ask.words import say
 from tq.database.connection import Database
-from tq.model import prompts
-from tq.model.limits import RULES_SHARE
 from tq.text.facts import names
 from tq.text.tokens import term_spans, terms
 
@@ -99,9 +97,12 @@ class Search:
         self.left += left
 
     def _open(self, ready: Sequence[SourceRow], queries: Mapping[str, Sequence[str]]) -> None:
-        room = int(self._question.model.input_chars * RULES_SHARE) - prompts.rules_chars()
-        room -= len(self._question.strategy.reasoning_rules)
+        room = self._question.queries_room
         shown = {document: plan.within(listed, room)[0] for document, listed in queries.items()}
+        cut = sum(len(listed) - len(shown[document]) for document, listed in queries.items())
+        if cut and self._question.queries_at - {"plan"}:
+            told = words.count(cut, "possible query", "possible queries")
+            self.left.append(Left("possible queries", say("{queries} not shown at nodes", queries=told)))
         self.scope = scope.choose(self._database, self._question, self.planned, ready, shown)
         self.left += self.scope.left
         self._walk = Walk(self._database, self._question, self.scope.sources, self._caller)

@@ -261,6 +261,7 @@ class Walk:
             language=source.language,
             may_stop=self._may_stop(visit.route.aim),
             reasoning_rules=question.strategy.reasoning_rules,
+            shots=question.shots,
             possible_queries=source.possible_queries if self._shows_queries(node) else (),
             max_quotes=question.fit.quotes,
             max_chars=question.fit.reply_chars,

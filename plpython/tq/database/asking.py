@@ -14,6 +14,7 @@ from tq.database.connection import Database, Statement, refusal
 from tq.database.models import COLUMNS, model_of
 from tq.errors import TqError
 from tq.model.limits import Model
+from tq.model.tasks import Shot
 
 MODEL = Statement(f"SELECT m.name, {COLUMNS} FROM tq.model AS m WHERE m.name = $1", ("text",))
 SETTINGS = Statement(
@@ -48,6 +49,7 @@ POSSIBLE_QUERIES = Statement(
     """,
     ("uuid[]",),
 )
+SHOTS = Statement("SELECT node, choice, open, reason FROM tq.shot ORDER BY name")
 HITS = Statement(
     """
     SELECT document_id::text AS document, term, sum(line_hits)::int AS hits
@@ -193,6 +195,12 @@ def possible_queries(database: Database, documents: Sequence[str]) -> dict[str, 
     for row in database.fetch(POSSIBLE_QUERIES, list(documents)):
         found.setdefault(row["document"], []).append(row["question"])
     return found
+
+
+def shots(database: Database) -> list[Shot]:
+    return [
+        Shot(row["node"], row["choice"], tuple(row["open"]), row["reason"]) for row in database.fetch(SHOTS)
+    ]
 
 
 def hits(database: Database, documents: Sequence[str], terms: Sequence[str]) -> dict[str, dict[str, int]]:

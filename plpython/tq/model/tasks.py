@@ -53,6 +53,16 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
+class Shot:
+    """A worked example, a row of tq.shot: a node as the model sees it, the choice it should get, and why."""
+
+    node: str
+    choice: str
+    open: tuple[str, ...]
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Child:
     """A child on the list, by letter. Scent: how many of its lines hold any of the question's terms, how many hold each,
     and the best share of the question's weighted terms found together in one place (0 to 1)."""
@@ -376,7 +386,7 @@ class Read(Task[ReadReply]):
     language: str = "none"
     reasoning_rules: str = ""
     possible_queries: Sequence[str] = ()
-    shots: Sequence[str] = ()
+    shots: Sequence[Shot] = ()
     may_stop: bool = False  # whether bullets are evidence enough; for a driver that computes, no prompt tells it
     rejected: Sequence[str] = ()
     max_quotes: int = 40

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         Read,
         Section,
         Select,
+        Shot,
         Summarise,
         Write,
     )
@@ -162,7 +163,7 @@ def read(task: Read) -> tuple[str, str]:
         {
             "rules": task.reasoning_rules or "none",
             "queries": _listed(task.possible_queries),
-            "shots": _listed(task.shots),
+            "shots": "".join(map(shot, task.shots)) or "none",
             "quotes": task.max_quotes,
             "chars": task.max_chars,
         },
@@ -184,6 +185,13 @@ def read(task: Read) -> tuple[str, str]:
         },
     )
     return system, user
+
+
+def shot(one: Shot) -> str:
+    """An example as it is shown, at most tq_private.shot_chars characters; its node behind a bar, line by line."""
+    node = "\n    | ".join(map(plain, one.node.split("\n")))
+    opened = f" {', '.join(one.open)}" if one.open else ""
+    return f"\n  - | {node}\n    {one.choice}{opened}: {plain(one.reason)}"
 
 
 def _query(question: str, parts: Parts, asked: str, known: str = "") -> str:
