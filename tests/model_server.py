@@ -130,7 +130,9 @@ def _select(user: str) -> Select:
     listed, query = user.split("\n\nQUERY\n", 1)
     sections = []
     for match in re.finditer(r"^( +)\[(\d+)\] lines (\d+)–(\d+) · (.*)$", listed, re.MULTILINE):
-        bullet, _, scent = match[5].rpartition(" · ") if " lines hold terms" in match[5] else (match[5], "", "")
+        bullet, _, scent = (
+            match[5].rpartition(" · ") if " lines hold terms" in match[5] else (match[5], "", "")
+        )
         held = len(re.findall(r"\w+ \d+(?=[,)])", scent))
         sections.append(
             Section(

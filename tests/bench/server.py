@@ -98,7 +98,8 @@ class Canned:
                     await asyncio.sleep(came + self._seconds - time.monotonic())
                     self._calls.append((came, time.monotonic()))
                 writer.write(
-                    b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n" % len(said)
+                    b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n"
+                    % len(said)
                     + said
                 )
         except (asyncio.IncompleteReadError, ConnectionError):

@@ -267,7 +267,9 @@ def test_everything_given_is_kept(db: Connection) -> None:
 def test_a_failed_document_loaded_again_is_tried_again(db: Connection) -> None:
     doc = value(db, "SELECT tq.load('a.bin', 'x')")
     db.execute("DELETE FROM pgmq.q_tq_convert")
-    db.execute("UPDATE tq.document SET status = 'failed', sqlstate = 'TQ010', error = 'unknown', finished_at = now()")
+    db.execute(
+        "UPDATE tq.document SET status = 'failed', sqlstate = 'TQ010', error = 'unknown', finished_at = now()"
+    )
     assert value(db, "SELECT tq.load('a.bin', 'x', media_type => 'text/plain')") == doc
     row = db.execute("SELECT status::text, media_type, sqlstate, error FROM tq.document").fetchone()
     assert row == ("pending", "text/plain", None, None)

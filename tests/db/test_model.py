@@ -120,9 +120,7 @@ def test_a_long_document_by_several_calls_at_once(db: Connection, remote: ModelS
 FAULTS = ["429", "529", "500", "drop", "half_http", "off", "cut", "half", "nojson", "refuse"]
 
 
-@pytest.mark.parametrize(
-    ("driver", "kind"), [*(("openai", kind) for kind in FAULTS), ("anthropic", "429"), ("anthropic", "cut")]
-)
+@pytest.mark.parametrize("kind", FAULTS)
 def test_ingest_comes_through_a_passing_fault(
     db: Connection, remote: ModelServer, kind: str, driver: str
 ) -> None:
@@ -150,10 +148,13 @@ def test_ingest_with_a_lasting_refusal_ends_in_extracts_that_are_marked(
     assert "not summarised" in kinds
 
 
-def test_a_rate_limit_without_a_time_charges_no_attempt(db: Connection, remote: ModelServer) -> None:
-    use(db, remote)
+@pytest.mark.parametrize(("kind", "after"), [("429", "1"), ("529", None)])
+def test_a_rate_limit_charges_no_attempt(
+    db: Connection, remote: ModelServer, kind: str, after: str | None, driver: str
+) -> None:
+    use(db, remote, driver)
     db.execute("UPDATE tq.setting SET value = '1' WHERE name = 'max_attempts'")
-    remote.fault("429", times=3, retry_after="1")
+    remote.fault(kind, times=3 if after else 1, retry_after=after)
     doc = load(db, "policy.md", POLICY)
     work(db)
     assert_ready(db, doc)
@@ -324,15 +325,26 @@ def test_a_deadline_stops_a_question_in_time(ready: Connection, remote: ModelSer
     assert time.monotonic() - started < 1.2
 
 
-def test_a_documents_budget_ends_in_extracts(db: Connection, remote: ModelServer) -> None:
+@pytest.mark.parametrize(
+    ("setting", "most", "spent", "said"),
+    [
+        ("document_calls", 3, "sum(calls)", "budget of 3 calls is spent"),
+        ("document_tokens", 6000, "sum(input_tokens + output_tokens)", "budget of 6000 tokens is spent"),
+        ("document_cost", 0.03, "sum(cost)", "budget of 0.03 in money is spent"),
+        ("document_seconds", 0, "sum(calls)", "budget of 0 seconds is spent"),
+    ],
+)
+def test_a_documents_budget_ends_in_extracts(
+    db: Connection, remote: ModelServer, setting: str, most: float, spent: str, said: str
+) -> None:
     use(db, remote)
-    db.execute("UPDATE tq.setting SET value = '3' WHERE name = 'document_calls'")
+    db.execute("UPDATE tq.setting SET value = to_jsonb(%s::numeric) WHERE name = %s", [most, setting])
     doc = load(db, "long.md", story(10))
     work(db)
     assert document(db, doc)["status"] == "ready"
-    assert len(remote.seen) == 3
+    assert value(db, f"SELECT coalesce({spent}, 0) FROM tq.usage WHERE document = 'long.md'") <= most
     told = value(db, "SELECT string_agg(detail, ' ') FROM tq.omission WHERE document_id = %s", doc)
-    assert "budget of 3 calls is spent" in told
+    assert said in told
 
 
 def test_each_purpose_has_its_model(db: Connection, remote: ModelServer) -> None:
@@ -349,10 +361,18 @@ def test_each_purpose_has_its_model(db: Connection, remote: ModelServer) -> None
     assert models["summarise"] == models["plan"] == "extractive"
 
 
-def test_no_key_is_ever_seen(ready: Connection, remote: ModelServer, url: str) -> None:
+@pytest.mark.parametrize(
+    ("speaks", "mode"), [("openai", "calls"), ("anthropic", "calls"), ("anthropic", "batch")]
+)
+def test_no_key_is_ever_seen(
+    ready: Connection, remote: ModelServer, url: str, speaks: str, mode: str
+) -> None:
     """The key in the environment of the backend; a server that echoes it in its errors."""
+    ready.execute("DELETE FROM tq.model WHERE name = 'remote'")
+    use(ready, remote, speaks, ingest_mode=mode)
+    ready.execute("UPDATE tq.setting SET value = '1' WHERE name = 'batch_poll_seconds'")
     ready.execute(
-        f"DO $do$\nimport os\nos.environ['OPENAI_API_KEY'] = '{CANARY}'\n"
+        f"DO $do$\nimport os\nos.environ['{speaks.upper()}_API_KEY'] = '{CANARY}'\n"
         "os.environ['TQ_KEY_HOSTS'] = '127.0.0.1'\n$do$ LANGUAGE plpython3u"
     )
     log = Path(value(ready, "SELECT current_setting('log_directory')"))
@@ -370,6 +390,7 @@ def test_no_key_is_ever_seen(ready: Connection, remote: ModelServer, url: str) -
         load(ready, f"{kind}.md", POLICY + kind)
     ready.execute("UPDATE tq.setting SET value = '1' WHERE name = 'max_attempts'")
     remote.fault("401", times=0)
+    remote.fault_batches("create", "401", times=1)
     work(ready)
     assert any(seen.headers.get("authorization") == f"Bearer {CANARY}" for seen in remote.seen)
     assert CANARY not in "".join(told)
@@ -491,8 +512,9 @@ def test_shots_are_shown_wherever_a_node_is_read_in_the_part_that_is_cached(
     assert reads
     shown = "".join(f"\n    | {line}" for line in SHOT["node"].split("\n")).removeprefix("\n    ")
     for seen in reads:
-        first, second = seen.system.index("DESCEND A, C: Both may say it."), seen.system.index(
-            f"  - {shown}\n    NOT_HERE: A fee says nothing of notice.\n"
+        first, second = (
+            seen.system.index("DESCEND A, C: Both may say it."),
+            seen.system.index(f"  - {shown}\n    NOT_HERE: A fee says nothing of notice.\n"),
         )
         assert first < second
         assert "A fee says" not in seen.user

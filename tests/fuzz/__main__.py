@@ -57,7 +57,10 @@ def fuzz(name: str, seconds: int, folder: Path) -> list[Path]:
         small = minimised(path.read_bytes(), lambda data, path=path: signs(data, name) == path.stem)  # type: ignore[misc]
         path.write_bytes(small)
     ended = sorted(path for path in found.iterdir() if path.suffix not in (".bin", ".txt"))
-    print(f"fuzz: {name}: {runs:,} files in {seconds} s, {len(raised)} raised, {len(ended)} hung, grew or crashed", flush=True)
+    print(
+        f"fuzz: {name}: {runs:,} files in {seconds} s, {len(raised)} raised, {len(ended)} hung, grew or crashed",
+        flush=True,
+    )
     return raised + ended
 
 

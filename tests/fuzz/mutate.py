@@ -103,8 +103,6 @@ def tags(data: bytes, rng: random.Random) -> bytes:
                 found = list(_VALUE.finditer(tokens[n]))
                 if found:
                     match = rng.choice(found)
-                    tokens[n] = (
-                        tokens[n][: match.start(1)] + rng.choice(_VALUES) + tokens[n][match.end(1) :]
-                    )
+                    tokens[n] = tokens[n][: match.start(1)] + rng.choice(_VALUES) + tokens[n][match.end(1) :]
                     break
     return b"".join(tokens)

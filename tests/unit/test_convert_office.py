@@ -426,7 +426,9 @@ def test_mutated_files_end_well(data: st.DataObject) -> None:
 
 @settings(deadline=None, max_examples=40)
 @given(st.data())
-@pytest.mark.skipif(not (FOLDER / "doc_legacy.doc").is_file(), reason="no real files: TQ_FORMATS names their folder")
+@pytest.mark.skipif(
+    not (FOLDER / "doc_legacy.doc").is_file(), reason="no real files: TQ_FORMATS names their folder"
+)
 def test_mutated_legacy_documents_end_well(data: st.DataObject) -> None:
     changed = bytearray((FOLDER / "doc_legacy.doc").read_bytes())
     for _ in range(data.draw(st.integers(1, 40))):
@@ -436,7 +438,9 @@ def test_mutated_legacy_documents_end_well(data: st.DataObject) -> None:
     convert(bytes(changed), "a.doc")
 
 
-@pytest.mark.skipif(not (FOLDER / "doc_legacy.doc").is_file(), reason="no real files: TQ_FORMATS names their folder")
+@pytest.mark.skipif(
+    not (FOLDER / "doc_legacy.doc").is_file(), reason="no real files: TQ_FORMATS names their folder"
+)
 def test_legacy_document_has_headings_and_tables() -> None:
     result = convert((FOLDER / "doc_legacy.doc").read_bytes(), "a.doc")
     assert result.kind_of("Let’s swim!") == "heading"

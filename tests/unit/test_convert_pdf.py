@@ -297,9 +297,7 @@ def test_encryption() -> None:
     assert result.error["message"] == "password needed"
 
 
-@pytest.mark.parametrize(
-    "data", [b"1 0 obj <<>> endobj\n" * 20, b"%PDF-1.7\n", b"%PDF-1.7\n" + bytes(5000)]
-)
+@pytest.mark.parametrize("data", [b"1 0 obj <<>> endobj\n" * 20, b"%PDF-1.7\n", b"%PDF-1.7\n" + bytes(5000)])
 def test_not_a_pdf(data: bytes) -> None:
     for media_type in (None, "application/pdf"):
         result = convert(data, "a.pdf", media_type)

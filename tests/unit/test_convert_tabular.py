@@ -313,7 +313,10 @@ def test_numbers_are_those_of_openpyxl(name: str) -> None:
     assert checked or name in ("xlsx_emoji.xlsx", "xlsx_hidden_sheet.xlsx", "xlsx_subtables.xlsx")
 
 
-@pytest.mark.skipif(not (FOLDER / "xls_chinese_provinces.xls").is_file(), reason="no real files: TQ_FORMATS names their folder")
+@pytest.mark.skipif(
+    not (FOLDER / "xls_chinese_provinces.xls").is_file(),
+    reason="no real files: TQ_FORMATS names their folder",
+)
 def test_xls_sheets_and_damage() -> None:
     data = bytearray((FOLDER / "xls_chinese_provinces.xls").read_bytes())
     assert convert(bytes(data)).texts[-1] == "Chongqing | 重庆市"

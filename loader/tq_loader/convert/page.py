@@ -252,4 +252,3 @@ def weigh(page: Page, sure: dict[int, float]) -> list[tuple[str, str]]:
 def folded(text: str) -> str:
     """The letters and digits of a title, for comparing."""
     return "".join(c for c in text.casefold() if c.isalnum())
-

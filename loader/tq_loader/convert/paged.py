@@ -183,7 +183,9 @@ def write_page(
     page: Page, window: list[Page], count: int, styles: Styles, tables: PagedTables, out: Writer
 ) -> None:
     # A page that is there twice has no head that repeats.
-    others = {other.number: other.edges for other in window if other is not page and other.texts != page.texts}
+    others = {
+        other.number: other.edges for other in window if other is not page and other.texts != page.texts
+    }
     repeated = running(page.number, page.edges, others, styles.body, count)
     levels = heading_levels(page, styles)
     first = out.lines + 1 + tables.waiting
@@ -286,4 +288,3 @@ class PagedTables:
         if self._writer is not None:
             self._writer.close()
         self._writer = self._table = None
-

@@ -303,7 +303,9 @@ class Asking:
         strategy, shots, room = self._shared(strategy, model)
         scent = bool(settings.get("scent", True))
         queries_at = frozenset(str(settings.get("possible_queries", "root, plan")).replace(",", " ").split())
-        self._question = Question(question, doc, shown, strategy, model, model.fit, scent, queries_at, shots, room)
+        self._question = Question(
+            question, doc, shown, strategy, model, model.fit, scent, queries_at, shots, room
+        )
         self._begin = begin
         self._ready, waiting = (begin.rows, begin.left) if begin else scope.resolve(database, doc)
         self._left += waiting

@@ -148,12 +148,13 @@ COUNT_CALLS = Statement(
 # What a document may cost (settings, -1 for no limit), and what it has cost since its ingest began, with what its
 # batches under way are reckoned to cost.
 BUDGET = Statement(
-    "SELECT s.calls, s.tokens, s.cost,"
+    "SELECT s.calls, s.tokens, s.cost, s.seconds, extract(epoch FROM clock_timestamp() - d.started_at)::float8 AS spent_seconds,"
     " c.calls + b.calls AS spent_calls, c.tokens + b.tokens AS spent_tokens, c.cost + b.cost AS spent_cost"
     " FROM tq.document AS d CROSS JOIN ("
     " SELECT nullif(max((x.value #>> '{}')::float8) FILTER (WHERE x.name = 'document_calls'), -1) AS calls,"
     " nullif(max((x.value #>> '{}')::float8) FILTER (WHERE x.name = 'document_tokens'), -1) AS tokens,"
-    " nullif(max((x.value #>> '{}')::float8) FILTER (WHERE x.name = 'document_cost'), -1) AS cost"
+    " nullif(max((x.value #>> '{}')::float8) FILTER (WHERE x.name = 'document_cost'), -1) AS cost,"
+    " nullif(max((x.value #>> '{}')::float8) FILTER (WHERE x.name = 'document_seconds'), -1) AS seconds"
     " FROM tq.setting AS x WHERE x.name LIKE 'document\\_%') AS s"
     " CROSS JOIN LATERAL (SELECT coalesce(sum(c.calls), 0)::bigint AS calls,"
     " coalesce(sum(c.input_tokens + c.output_tokens), 0)::bigint AS tokens, coalesce(sum(c.cost), 0)::float8 AS cost"
@@ -162,7 +163,7 @@ BUDGET = Statement(
     " CROSS JOIN LATERAL (SELECT coalesce(sum(b.calls), 0)::bigint AS calls,"
     " coalesce(sum(b.reckoned_tokens), 0)::bigint AS tokens, coalesce(sum(b.reckoned_cost), 0) AS cost"
     " FROM tq.batch AS b WHERE b.document_id = d.id AND b.status <> 'ended') AS b"
-    " WHERE d.id = $1::uuid AND num_nonnulls(s.calls, s.tokens, s.cost) > 0",
+    " WHERE d.id = $1::uuid AND num_nonnulls(s.calls, s.tokens, s.cost, s.seconds) > 0",
     ("text",),
 )
 

@@ -23,7 +23,7 @@ from tq.model.limits import Model
 from tq.model.tasks import Item, Line
 
 WHOLE = 2**31 - 1
-BUDGET_UNIT = {"calls": "calls", "tokens": "tokens", "cost": "in money"}
+BUDGET_UNIT = {"calls": "calls", "tokens": "tokens", "cost": "in money", "seconds": "seconds"}
 STATUS = {"mark": "marking", "summarise": "summarising", "rollup": "building"}
 
 
@@ -87,7 +87,8 @@ def beyond_budget(session: Session, document_id: str, jobs: Sequence[Job]) -> li
         calls += 1
         tokens += sum(job.reckoned)
         cost += job.model.ingest_cost(*job.reckoned)
-        for name, value in (("calls", calls), ("tokens", tokens), ("cost", cost)):
+        spent = {"calls": calls, "tokens": tokens, "cost": cost, "seconds": budget["spent_seconds"]}
+        for name, value in spent.items():
             if budget[name] is not None and value > budget[name]:
                 job.result = job.fall_back(
                     f"the document's budget of {budget[name]:g} {BUDGET_UNIT[name]} is spent"

@@ -307,7 +307,9 @@ class Calls:
                 found = [] if first is None else [first]
                 began = time.monotonic()
                 while found and len(found) < most and self.busy:
-                    settling = seconds if any(lane.waiting for lane in self._lanes) else min(seconds, EBB_SECONDS)
+                    settling = (
+                        seconds if any(lane.waiting for lane in self._lanes) else min(seconds, EBB_SECONDS)
+                    )
                     rest = began + settling - time.monotonic()
                     if rest <= 0 or (one := self._next_within(rest)) is None:
                         break

@@ -387,7 +387,9 @@ class Read(Task[ReadReply]):
     reasoning_rules: str = ""
     possible_queries: Sequence[str] = ()
     shots: Sequence[Shot] = ()
-    may_stop: bool = False  # whether bullets are evidence enough; for a driver that computes, no prompt tells it
+    may_stop: bool = (
+        False  # whether bullets are evidence enough; for a driver that computes, no prompt tells it
+    )
     rejected: Sequence[str] = ()
     max_quotes: int = 40
     max_chars: int = 100_000  # of the what, the why, and each quote
