@@ -109,7 +109,8 @@ class Fit:
         return cls(
             window_chars=window,
             leaf_max_chars=leaf,
-            leaf_min_chars=leaf // 6,
+            # Each call of a model that is paid reads the rules again: fewer, larger leaves are cheaper.
+            leaf_min_chars=leaf // (6 if model.computes else 2),
             piece_chars=leaf,
             fan_out=max(4, min(len(LETTERS), _fan_out(model, usable, summary, bullet))),
             bullets=bullets,
