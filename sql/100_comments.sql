@@ -99,7 +99,7 @@ COMMENT ON COLUMN tq.strategy.weight_agreement IS 'Of the score: found in severa
 COMMENT ON COLUMN tq.strategy.weight_source IS 'Of the score: what source_rule says of the best source.';
 COMMENT ON COLUMN tq.strategy.weight_fit IS 'Of the score: how directly the answer meets the question.';
 COMMENT ON COLUMN tq.strategy.format IS 'What tq.answer_text and tq ask write: rows, json, markdown, text or html.';
-COMMENT ON COLUMN tq.strategy.language IS 'Language of the labels of tq.answer_text: english or german.';
+COMMENT ON COLUMN tq.strategy.language IS 'Language of the phrases in why, how, missing and tq.answer_text: english or german.';
 COMMENT ON COLUMN tq.strategy.top_n IS 'How many answers are shown; the rest is counted and held back.';
 COMMENT ON COLUMN tq.strategy.documents IS 'How many documents one question searches at most.';
 COMMENT ON COLUMN tq.strategy.routes IS 'How many routes go down at once.';
@@ -108,6 +108,11 @@ COMMENT ON COLUMN tq.strategy.evidence IS
 'Where a search after a what may stop. line: at source lines; summary: at the highest summary that states it.';
 COMMENT ON COLUMN tq.strategy.evidence_why IS
 'Where a search after a why may stop: at source lines (line) or at a summary. One after a how ends at lines always.';
+COMMENT ON COLUMN tq.strategy.depth IS
+'How many levels below its start a walk after a what goes; -1 for no limit. One after a how goes to the leaves always.';
+COMMENT ON COLUMN tq.strategy.depth_why IS 'How many levels a walk after a why goes; -1 for no limit.';
+COMMENT ON COLUMN tq.strategy.follow_up IS
+'What a follow-up does that its picks do not answer: widen (go on from the root, and say so), or near (say so).';
 COMMENT ON COLUMN tq.strategy.mode IS
 'How it is searched: tree (a walk from the root), single-pass (the whole tree in one call) or chunked-tree (in slices).';
 COMMENT ON COLUMN tq.strategy.merge IS

@@ -136,6 +136,21 @@ def test_what_the_picks_do_not_answer_is_searched_from_the_root(clinic: Connecti
     assert {r["depth"] for r in read} >= {0}
 
 
+def test_a_strategy_may_keep_follow_ups_near_their_picks(clinic: Connection) -> None:
+    clinic.execute("INSERT INTO tq.strategy (name, follow_up) VALUES ('near', 'near')")
+    asked = "SELECT * FROM tq.follow_up(%s, %s, 'near')"
+    (row,) = rows(clinic, asked, picked(clinic), "For how many years are records kept?")
+    assert (row["what"], row["certainty"]) == (None, "unsettled")
+    for said in (row["how"], row["missing"]):
+        assert "and the strategy near searches no further" in said
+    assert "3 Records" not in {r["title"] for r in read_of(clinic, row["query_id"])}
+    found = rows(clinic, asked, picked(clinic), "What is the fee for a missed visit?")[0]
+    assert (found["what"], found["missing"]) == ("The fee for a missed visit is 35 EUR.", None)
+    with pytest.raises(psycopg.Error) as caught:
+        clinic.execute("UPDATE tq.strategy SET follow_up = 'far' WHERE name = 'near'")
+    assert (caught.value.sqlstate, caught.value.diag.message_hint) == ("TQ021", "widen, or near.")
+
+
 def test_of_two_subjects_the_open_one_alone_goes_on_from_the_root(clinic: Connection) -> None:
     row = go_on(
         clinic, picked(clinic), "What is the fee for a missed visit, and what does a copy of a record cost?"

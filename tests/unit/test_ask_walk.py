@@ -299,6 +299,43 @@ def test_each_part_stops_where_its_evidence_may_stand(
     assert {route["part"] for route in found["trace"]["routes"]} == {part}
 
 
+@pytest.mark.parametrize(
+    ("part", "bounds", "reached"),
+    [
+        ("what", {"depth": 0}, 0),
+        ("what", {"depth": 1}, 1),
+        ("what", {"depth": 3}, 3),
+        ("what", {"depth_why": 0}, 3),
+        ("why", {"depth_why": 1}, 1),
+        ("why", {"depth": 0}, 3),
+        ("how", {"depth": 0, "depth_why": 0}, 3),
+    ],
+)
+def test_each_part_goes_as_deep_as_the_strategy_lets_it(
+    part: str, bounds: dict[str, Any], reached: int
+) -> None:
+    def script(task: Task[Any]) -> dict[str, Any]:
+        return plan("notice to cancel", asks=[part]) if isinstance(task, Plan) else by_line("notice")(task)
+
+    found, driver = run(FakeDatabase(policy(at=41), **bounds), script, QUESTION)
+    assert max(task.depth for task in driver.of(Read)) == reached
+    row, cut = found["shown"][0], reached < 3  # where the leaves are
+    assert (row["what"] is None) == cut
+    assert ("the strategy default goes no deeper" in (row["missing"] or "")) == cut
+    assert {route["ended"] for route in found["trace"]["routes"]} == {"depth" if cut else "answered"}
+
+
+def test_a_bullet_that_is_cited_leads_no_deeper_than_the_strategy_goes() -> None:
+    found, driver = run(
+        FakeDatabase(policy(at=41), depth=1),
+        lambda task: bullet_answer(task) or by_line("notice")(task),
+        QUESTION,
+    )
+    assert not any(task.is_leaf for task in driver.of(Read))
+    assert found["shown"][0]["what"] is None
+    assert "goes no deeper" in found["shown"][0]["missing"]
+
+
 def test_a_what_and_a_why_go_their_own_ways() -> None:
     def script(task: Task[Any]) -> dict[str, Any]:
         if isinstance(task, Plan):

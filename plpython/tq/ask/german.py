@@ -147,6 +147,9 @@ PHRASES: Final[dict[str, str]] = {
     "Nothing picked or beside it answers {what}: the search went on from the root.": (
         "Nichts Gemerktes und nichts daneben beantwortet {what}: gesucht wurde von der Wurzel an weiter."
     ),
+    "Nothing picked or beside it answers {what}, and the strategy {strategy} searches no further.": (
+        "Nichts Gemerktes und nichts daneben beantwortet {what}, und die Strategie {strategy} sucht nicht weiter."
+    ),
     "No answer was found to {parts}.": "Keine Antwort gefunden auf: {parts}.",
     "Left out: {what}.": "Ausgelassen: {what}.",
     "the strategy {strategy} allows {what} a question": "die Strategie {strategy} erlaubt je Frage: {what}",
@@ -186,6 +189,9 @@ PHRASES: Final[dict[str, str]] = {
     "{sections} of {label} with weaker scent not followed ({places}): the strategy {strategy} shares out {routes} a document": (
         "in {label} nicht verfolgt, weil weniger vielversprechend: {sections} ({places}): die Strategie {strategy} vergibt je "
         "Dokument: {routes}"
+    ),
+    "{sections} of {label} not opened ({places}): the strategy {strategy} goes no deeper": (
+        "in {label} nicht geöffnet: {sections} ({places}): die Strategie {strategy} geht nicht tiefer"
     ),
     "{sections} of {label} not searched ({places}): {why}": "in {label} nicht durchsucht: {sections} ({places}): {why}",
     "slice {n} of {of} of {label} not searched: {why}": "Scheibe {n} von {of} von {label} nicht durchsucht: {why}",

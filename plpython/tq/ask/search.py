@@ -33,6 +33,7 @@ from tq.text.tokens import term_spans, terms
 
 TREE, CHUNKED = "tree", "chunked-tree"
 MODES = (TREE, SINGLE, CHUNKED)
+NEAR = "near"  # a follow-up that stays with its picks
 MAX_CARRIED = 6  # words that a step of a chain takes from what was found before
 KNOWN_CHARS = 300
 
@@ -123,7 +124,7 @@ class Search:
         self._walk.start(aims, starts)
         self._caller.drain()
         if self._begin is not None:
-            self._widen(self._walk, aims)
+            self._beyond_picks(self._walk, aims)
 
     # ------------------------------------------------------------ where routes start
 
@@ -162,10 +163,14 @@ class Search:
         self.left.append(Left("routes", told, source.id, lost[0][0], max(last for _, last in lost)))
         return [chosen[place] for place in sorted(kept)]
 
-    def _widen(self, walk: Walk, aims: Sequence[Aim]) -> None:
-        """Go on from the roots for the aims that nothing near the picks answers."""
+    def _beyond_picks(self, walk: Walk, aims: Sequence[Aim]) -> None:
+        """Go on from the roots for the aims that nothing near the picks answers, where the strategy does."""
         settled = {claim.aim for claim in evidence.standing(walk.claims)}
         wanted = [aim for aim in aims if aim not in settled]
+        if self._question.strategy.follow_up == NEAR:
+            if wanted:
+                self.widened = tell.stayed(wanted, len(self.planned.aims), self._question.strategy.name)
+            return
         before = len(walk.roots)
         walk.start(
             wanted, lambda source, aim: () if walk.is_open(source, aim) else self._from_root(source, aim)

@@ -164,9 +164,27 @@ def rereads(visit: Visit) -> str:
 
 def widened(aims: Sequence[Aim], asked: int) -> str:
     """Why the search went on from the root, as a sentence. asked: how many aims the question has."""
-    parts = [words.quoted(aim.told, PART_CHARS) for aim in aims]
-    what = say("the question") if asked == 1 else words.listed(parts)
-    return say("Nothing picked or beside it answers {what}: the search went on from the root.", what=what)
+    return say(
+        "Nothing picked or beside it answers {what}: the search went on from the root.",
+        what=_sought(aims, asked),
+    )
+
+
+def stayed(aims: Sequence[Aim], asked: int, strategy: str) -> str:
+    """That the search did not go on from the root, as a sentence."""
+    return say(
+        "Nothing picked or beside it answers {what}, and the strategy {strategy} searches no further.",
+        what=_sought(aims, asked),
+        strategy=strategy,
+    )
+
+
+def _sought(aims: Sequence[Aim], asked: int) -> str:
+    return (
+        say("the question")
+        if asked == 1
+        else words.listed([words.quoted(aim.told, PART_CHARS) for aim in aims])
+    )
 
 
 def _lower(sentence: str) -> str:

@@ -15,6 +15,7 @@ from tq.ask.words import say
 from tq.database import asking
 from tq.database.connection import Database
 from tq.text.stopwords import STOP_WORDS
+from tq.text.wording import ASKING
 
 HOW_READS = 24  # reads told of
 NEAREST_HITS = 200_000  # entries of the line index looked at for what came nearest
@@ -29,6 +30,7 @@ _JUDGEMENT = re.compile(
     re.IGNORECASE,
 )
 _STOPS = frozenset().union(*STOP_WORDS.values())
+_ASKING = frozenset().union(*ASKING.values())
 
 Kind = Literal["nothing asked", "outside", "judgement", "near", "incomplete", "not here"]
 
@@ -76,7 +78,8 @@ def unsettled(database: Database, found: Found) -> Unsettled:
         "incomplete": say("No line that was read answers, and not everything was read."),
         "not here": say("Everything that bears on the question was read, and no line answers it."),
     }[kind]
-    told = [subject, _searched(found)]
+    told = [words.spoken(found.widened)] if found.widened else []
+    told += [subject, _searched(found)]
     if near is not None and kind != "nothing asked":
         told.append(_nearest(near))
     if absent and kind not in ("outside", "nothing asked"):
@@ -114,10 +117,11 @@ def _says_something(found: Found) -> bool:
 
 
 def _absent(found: Found) -> list[str]:
-    """Words of the question that no line searched has; words without a meaning of their own are left aside."""
+    """Words of the question that no line searched has; words without a meaning of their own are left aside, and so are
+    those that only ask, such as the "many" of "how many"."""
     surface = found.scope.surface
     shown = [surface.get(term, term) for term in found.scope.absent]
-    return [word for word in dict.fromkeys(shown) if word.casefold() not in _STOPS]
+    return [word for word in dict.fromkeys(shown) if word.casefold() not in _STOPS | _ASKING]
 
 
 def _beyond(found: Found) -> float:
@@ -138,7 +142,7 @@ def _unread(found: Found) -> bool:
 
 
 def _incomplete(found: Found) -> bool:
-    return any(item.kind not in ("question", "possible queries", "scope") for item in found.left)
+    return any(item.kind not in ("question", "possible queries", "shots", "scope") for item in found.left)
 
 
 # ---------------------------------------------------------------- what came nearest

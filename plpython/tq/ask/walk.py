@@ -74,6 +74,7 @@ class Walk:
         self.claims: list[Claim] = []
         self.left: list[Left] = []
         self._dropped: dict[int, list[Node]] = {}  # by the place of their document
+        self._too_deep: dict[int, list[Node]] = {}
 
     def start(self, aims: Sequence[Aim], starts: Starts) -> None:
         """A route from every node that an aim starts at in a document."""
@@ -356,9 +357,10 @@ class Walk:
         letters = list(dict.fromkeys(reply.open))
         if self._question.scent:
             letters.sort(key=lambda letter: (*(-value for value in visit.strength[letter]), letter))
-        portions = self._portions(visit, letters)
+        within = self._within(visit, [visit.children[letter] for letter in letters])
+        portions = self._portions(visit, letters) if within else dict.fromkeys(letters, 0)
         followed = [letter for letter in letters if portions[letter]]
-        dropped = [letter for letter in letters if not portions[letter]]
+        dropped = [letter for letter in letters if not portions[letter]] if within else []
         for letter in letters:
             child = visit.children[letter]
             visit.opened.append(
@@ -378,6 +380,18 @@ class Walk:
             (visit.children[letter], visit.because_child[letter], portions[letter]) for letter in followed
         ]
         self._open(visit.route, visit, wanted)
+
+    def _within(self, visit: Visit, nodes: Sequence[Node]) -> list[Node]:
+        """Those that lie no deeper than the strategy goes for the part that is sought: for a how, all."""
+        strategy, aim = self._question.strategy, visit.route.aim
+        deepest = {"what": strategy.depth, "why": strategy.depth_why, "how": None}[aim.part]
+        within = [node for node in nodes if deepest is None or node.depth <= deepest]
+        if len(within) < len(nodes):
+            beyond = [node for node in nodes if node not in within]
+            self._too_deep.setdefault(visit.route.source.place, []).extend(beyond)
+            if not within:
+                self._end(visit.route, "depth")
+        return within
 
     def _portions(self, visit: Visit, letters: Sequence[str]) -> dict[str, int]:
         """How many of a node's routes each opened child gets: one for each of the best stretches that lies in it.
@@ -426,6 +440,24 @@ class Walk:
                     max(last for _, last in dropped),
                 )
             )
+
+    def _not_opened(self) -> None:
+        """One omission a document for the sections that lie deeper than the strategy goes."""
+        name = self._question.strategy.name
+        for source in self._sources:
+            beyond = sorted(
+                {(node.line_start, node.line_end) for node in self._too_deep.get(source.place, ())}
+            )
+            if not beyond:
+                continue
+            told = say(
+                "{sections} of {label} not opened ({places}): the strategy {strategy} goes no deeper",
+                sections=words.count(len(beyond), "section"),
+                label=source.label,
+                places=words.places(beyond),
+                strategy=name,
+            )
+            self.left.append(Left("depth", told, source.id, beyond[0][0], max(last for _, last in beyond)))
 
     def _not_read(self, visits: Sequence[Visit]) -> None:
         """One omission a document for the nodes that the budget left unread."""
@@ -476,7 +508,9 @@ class Walk:
                 bullet=words.quoted(cited[0][0], 120),
             )
         ranges = [(first, last) for _, first, last in cited]
-        leaves = asking.leaves_below(self._database, visit.route.source.id, visit.node, ranges)
+        leaves = self._within(
+            visit, asking.leaves_below(self._database, visit.route.source.id, visit.node, ranges)
+        )
         followed, dropped = leaves[: visit.budget], leaves[visit.budget :]
         for leaf in leaves:
             visit.opened.append(
@@ -494,7 +528,7 @@ class Walk:
         budgets = share(max(visit.budget, len(followed)), [1.0] * len(followed)) if followed else []
         wanted = [(leaf, because, budget) for leaf, budget in zip(followed, budgets, strict=True)]
         if not wanted:
-            self._end(visit.route, "no lines")
+            visit.route.ended = visit.route.ended or "no lines"
             return
         self._open(visit.route, visit, wanted, from_bullet=True)
 
@@ -519,6 +553,7 @@ class Walk:
                 visit.route.ordinal = len(routes)
             stack.extend(reversed(visit.next))
         self._not_followed()
+        self._not_opened()
         self._not_read(visits)
         self.claims.sort(key=lambda claim: claim.visits[0].ordinal)
         place = {source.id: source.place for source in self._sources}

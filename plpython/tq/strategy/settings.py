@@ -42,9 +42,12 @@ class Strategy:
     max_tokens: int | None = None
     max_cost: float | None = None
     max_seconds: float | None = None
+    depth: int | None = None
+    depth_why: int | None = None
     scope: str | None = None
     mode: str = "tree"
     merge: str = "union"
+    follow_up: str = "widen"
     format: str = "rows"
     language: str = "english"
     version: int = 0
