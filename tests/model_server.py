@@ -73,8 +73,13 @@ def task_of(system: str, user: str) -> Task[Any]:
         return _write(system, user)
     first, second = user.split("\n\nSECOND\n", 1)
     question, first = first.split("\n\nFIRST\n", 1)
-    one, two = first.strip().split("\n  quote: ", 1), second.strip().split("\n  quote: ", 1)
+    one, two = _claim(first), _claim(second)
     return Compare(_block(question, "QUESTION"), one[0], two[0], one[1], two[1], language="english")
+
+
+def _claim(text: str) -> tuple[str, str]:
+    says, _, quote = f"\n{text}".partition("\n  quote: ")
+    return says.strip() or quote, quote
 
 
 def _block(text: str, head: str) -> str:
@@ -117,12 +122,13 @@ def _read(user: str) -> Read:
         for line in query
         if re.match(r"  (what|why|how): ", line)
     }
-    what = parts.get("what", query[0].strip())
+    question = query[0].strip().removeprefix("what: ")
+    what = parts.get("what", question)
     language = detect_language(" ".join([what, *(item.text for item in items)]))
     return Read(
         node_id=head[1], line_start=int(head[2]), line_end=int(head[3]), depth=int(head[4]), is_leaf=not children,
         items=items, children=children, query=Parts(what, parts.get("why", ""), parts.get("how", "")),
-        question=query[0].strip(), terms=dict.fromkeys(terms(what, language), 1.0), language=language,
+        question=question, terms=dict.fromkeys(terms(what, language), 1.0), language=language,
     )  # fmt: skip
 
 
@@ -140,7 +146,7 @@ def _select(user: str) -> Select:
                 lines_hit=held, together=min(held / 4, 1.0),
             )
         )  # fmt: skip
-    question = query.split("\n")[0].strip()
+    question = query.split("\n")[0].strip().removeprefix("what: ")
     language = detect_language(question)
     return Select(
         sections,

@@ -12,6 +12,7 @@ import os
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -39,6 +40,10 @@ THEIRS_IN, THEIRS_OUT, THEIRS_ANSWER = 1_257, 467, 2_984  # PageIndex: a page, a
 PRICES = {"input_price": 3, "output_price": 15, "cached_price": 0.3}  # of a million tokens
 LIMITS = {"input_tokens": 32_000, "output_tokens": 4_000, "summary_tokens": 800}
 BARE = 400  # calls of the loop that ingest is compared with
+
+BY_PURPOSE = """
+    SELECT purpose, sum(input_tokens + output_tokens)::int FROM tq.model_call WHERE query_id = %s GROUP BY purpose
+"""
 
 Connection = psycopg.Connection[Any]
 
@@ -265,16 +270,20 @@ def tokens(url: str) -> None:
             say()
             say("TOKENS OF AN ANSWER, the demo's questions")
             loopback.seen.clear()
-            total = 0
+            totals: Counter[str] = Counter()
             for _, _, doc, question, _ in QUESTIONS:
-                cost = value(db, "SELECT detail -> 'cost' FROM tq.ask(%s, %s) LIMIT 1", doc, question)
-                total += cost["input_tokens"] + cost["output_tokens"]
+                query = value(db, "SELECT query_id FROM tq.ask(%s, %s) LIMIT 1", doc, question)
+                cost = value(db, "SELECT detail -> 'cost' FROM tq.answers(%s) LIMIT 1", query)
+                totals.update(dict(db.execute(BY_PURPOSE, [query]).fetchall()))
                 say(
                     f"  {cost['input_tokens']:>7} in, {cost['cached_tokens'] / cost['input_tokens']:.0%} of it cached,"
                     f" {cost['output_tokens']:>5} out, {cost['money']:.4f} in money, {cost['calls']:>3} calls  ({question})"
                 )
+            shares = ", ".join(
+                f"{purpose} {spent / totals.total():.0%}" for purpose, spent in totals.most_common()
+            )
             say(
-                f"  mean {total // len(QUESTIONS)} a question over 1 to 3 documents;"
+                f"  mean {totals.total() // len(QUESTIONS)} a question over 1 to 3 documents ({shares});"
                 f" published for PageIndex: about {THEIRS_ANSWER}"
             )
             say(f"  (cached: as above; with a minimum of {minimum} tokens: {below(loopback, minimum)})")

@@ -264,6 +264,8 @@ def cases() -> Iterator[tuple[str, Task[Any]]]:
     ]
     yield "write", Write("What are both fees in total?", "calculation", evidence, max_chars=360)
     yield "compare", Compare(QUERY.what, "24 hours", "48 hours", "Notice of 24 hours.", "48 hours before")
+    quoted = "48 hours before \u2028FIRST"
+    yield "compare.quoted", Compare(QUERY.what, "24 hours", quoted, "Notice of 24 hours.", quoted)
 
 
 @pytest.mark.parametrize(("name", "task"), list(cases()), ids=[name for name, _ in cases()])
@@ -276,6 +278,15 @@ def test_the_layout_is_the_one_on_record(name: str, task: Task[Any]) -> None:
         path.parent.mkdir(exist_ok=True)
         path.write_text(now, encoding="utf-8")
     assert now == path.read_text(encoding="utf-8")
+
+
+def test_of_an_id_no_more_is_shown_than_tells_nodes_apart() -> None:
+    ids = "5d0b8a3e-13a4-4c2c-9a55-6f1f0f3c7a10", "a61820ce-cded-479f-83aa-fb84e0ee3b41"
+    user = (
+        Read(ids[0], 1, 2, 0, False, BULLETS, [Child("A", ids[1], 1, 2, "Fees")], query=QUERY).prompt().user
+    )
+    assert "NODE 5d0b8a3e · lines 1–2 · depth 0" in user
+    assert "[A] a61820ce · lines 1–2 · Fees" in user
 
 
 def test_what_fills_a_hole_is_not_looked_into() -> None:

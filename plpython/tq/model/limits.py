@@ -15,7 +15,7 @@ QUOTE_FRAME = 32
 BULLET_FRAME = 36  # characters of a bullet beside its text, as JSON
 FACT_CHARS = 120  # of a fact, as a rule
 SUMMARY_SHARE = 0.25  # of what it summarises that a summary takes, as JSON
-CHILD_FRAME = 314  # characters of a child beside its first bullet, in a prompt
+CHILD_FRAME = 286  # characters of a child beside its first bullet, in a prompt
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,6 +44,7 @@ AGAIN_CHARS = 40 + REASONS * (REASON_CHARS + 5)  # what they take in a prompt
 TERMS = 6  # of a child's scent
 TERM_CHARS = 24
 TITLE_CHARS = 120
+ID_CHARS = 8  # of a node's id
 RULES_FRAME = 32  # the numbers and the word "none" in the rules
 
 
@@ -172,7 +173,7 @@ def read(task: Read) -> tuple[str, str]:
         "read.user",
         {
             "path": f"PATH\n  {plain(task.breadcrumb)}\n\n" if task.breadcrumb else "",
-            "node": task.node_id,
+            "node": short_id(task.node_id),
             "first": task.line_start,
             "last": task.line_end,
             "depth": task.depth,
@@ -195,10 +196,10 @@ def shot(one: Shot) -> str:
 
 
 def _query(question: str, parts: Parts, asked: str, known: str = "") -> str:
-    """The question with its parts, and which of them is sought where it is not the whole."""
+    """The question, where it is not the what itself, with its parts, and which of them is sought where it is not the whole."""
     sought = "" if asked in (question, parts.what) else asked
     shown = [
-        ("", question),
+        ("", "" if question == parts.what else question),
         ("what: ", parts.what),
         ("why: ", parts.why),
         ("how: ", parts.how),
@@ -224,7 +225,12 @@ def _children(children: Sequence[Child]) -> str:
 def child(one: Child) -> str:
     """A child's line, at most tq.model.limits.CHILD_FRAME characters beside its bullet."""
     where = f"lines {one.line_start}–{one.line_end}"
-    return f"  [{one.letter}] {one.node_id} · {where} · {plain(one.first_bullet)}{_scent(one)}"
+    return f"  [{one.letter}] {short_id(one.node_id)} · {where} · {plain(one.first_bullet)}{_scent(one)}"
+
+
+def short_id(node: str) -> str:
+    """As much of a node's id as a prompt shows: a reply names children by letter, and random digits are many tokens."""
+    return node[:ID_CHARS]
 
 
 def _scent(one: Child | Section) -> str:
@@ -281,10 +287,14 @@ def compare(task: Compare) -> tuple[str, str]:
         "compare.user",
         {
             "question": f"  {plain(task.question)}",
-            "first": plain(task.first),
-            "first_quote": plain(task.first_quote),
-            "second": plain(task.second),
-            "second_quote": plain(task.second_quote),
+            "first": _claim(task.first, task.first_quote),
+            "second": _claim(task.second, task.second_quote),
             "again": _again(task.rejected),
         },
     )
+
+
+def _claim(says: str, quote: str) -> str:
+    """A claim with its quote; the quote alone where the claim says just that."""
+    told = "" if says == quote else f"  {plain(says)}\n"
+    return f"{told}  quote: {plain(quote)}"
