@@ -188,10 +188,11 @@ def _mark(user: str, most: int) -> Mark:
 
 
 def well(system: str, user: str) -> Data:
-    """What the embedded driver chooses."""
+    """What the embedded driver chooses, in the words of a model that writes."""
     task = task_of(system, user)
     if isinstance(task, Read):
-        return {k: v for k, v in extractive.read(task).items() if k not in ("fit", "sure", "also")}
+        reply = {k: v for k, v in extractive.read(task).items() if k not in ("fit", "sure", "also")}
+        return reply | {"why": reply["why"] and "The lines state it."}
     if isinstance(task, Mark):
         texts = {line.number: line.text for line in task.current}
         marked = extractive.mark(task)["boundaries"]

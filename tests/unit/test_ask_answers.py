@@ -226,9 +226,25 @@ def test_a_reason_that_brings_in_facts_is_left_out_of_the_why() -> None:
             reply["why"] = "Doctor Miller decided it in 1997"
         return reply
 
-    found, _ = run(FakeDatabase(document("policy.md", DAY)), script, QUESTION)
+    found, driver = run(FakeDatabase(document("policy.md", DAY)), script, QUESTION)
     assert "1997" not in found["shown"][0]["why"]
     assert "policy.md, line 31" in found["shown"][0]["why"]
+    # It was asked for another one, once.
+    [again] = [task for task in driver.of(Read) if task.rejected]
+    assert "1997" in again.rejected[0]
+
+
+@pytest.mark.parametrize(
+    "why", ["Line 31 says so", "The policy.md requires a day", "It says when to give notice"]
+)
+def test_a_reason_may_name_where_it_stands(why: str) -> None:
+    def script(task: Task[Any]) -> dict[str, Any]:
+        reply = relating("unclear")(task)
+        return reply | {"why": why} if reply.get("choice") == "ANSWER" else reply
+
+    found, driver = run(FakeDatabase(document("policy.md", DAY)), script, QUESTION)
+    assert why in found["shown"][0]["why"]
+    assert not any(task.rejected for task in driver.of(Read))
 
 
 def test_text_of_a_model_is_made_storable() -> None:

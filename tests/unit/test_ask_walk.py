@@ -114,6 +114,10 @@ def test_a_read_costs_one_statement_and_a_document_one_for_its_terms() -> None:
         (answer("It is so.", (43, "24 hours  of notice")), "character for character"),
         (answer("It is 25 hours of notice.", (43, NOTICE)), "quotes do not"),
         (answer(NOTICE), "at least one quote"),
+        (
+            answer(NOTICE, (43, NOTICE), why="Doctor Miller decided it in 1997"),
+            "the why says what the quotes do not",
+        ),
         ({"choice": "ANSWER", "what": "", "why": "", "how": []}, "needs its what"),
         ({"answer": "nothing of the schema"}, "form"),
     ],

@@ -219,6 +219,9 @@ class Evidence:
         return {f"{self.number}{letter}": one for letter, one in zip(FIGURE_LETTERS, found, strict=False)}
 
 
+UNFOUNDED = "the why says what the quotes do not"
+PLACES = "Line Lines Bullet Bullets"  # what a why calls its evidence
+
 R = TypeVar("R", bound=msgspec.Struct)
 
 
@@ -430,6 +433,15 @@ class Read(Task[ReadReply]):
         quotes = "\n".join(evidence.quote for evidence in reply.how)
         if absent := missing_facts(reply.what, quotes):
             raise Rejected("the what says what the quotes do not: " + ", ".join(absent))
+        # Said once: an answer that stands on its quotes is not lost for its why, which is left out then. The why of one
+        # that is computed (it says how sure it is) tells of lines and terms.
+        if reply.sure is None and not any(reason.startswith(UNFOUNDED) for reason in self.rejected):
+            numbers = " ".join(str(evidence.line) for evidence in reply.how)
+            frame = "\n".join(
+                (self.question, self.asked, self.query.what, self.known, self.breadcrumb, PLACES, numbers)
+            )
+            if absent := missing_facts(reply.why, f"{quotes}\n{frame}"):
+                raise Rejected(f"{UNFOUNDED}: " + ", ".join(absent))
 
 
 @dataclass(frozen=True)
