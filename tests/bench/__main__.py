@@ -197,22 +197,39 @@ def slow(url: str, count: int) -> None:
             )
 
 
-def longest_chain(connection: psycopg.Connection[Any], query: object) -> int:
-    """Plan, the reads of the deepest route with its forebears, and one round of comparing where there was one."""
-    row = connection.execute(
+def longest_chain(connection: psycopg.Connection[Any], query: object, places: int = 0) -> int:
+    """Calls that depend on one another: the plan, the longest way down from read to read, each with its rereads, and the
+    round in which claims are compared and composed. places: the fewest rounds in which so many calls at once can make
+    all of them; 0 for no bound."""
+    levels = connection.execute(
         """
-        WITH RECURSIVE chain AS (
-            SELECT r.ordinal, r.parent, (SELECT count(*) FROM tq.read WHERE query_id = r.query_id AND route = r.ordinal) AS reads
-            FROM tq.route r WHERE r.query_id = %(query)s AND r.parent IS NULL
+        WITH RECURSIVE down AS (
+            SELECT r.ordinal, 0 AS before, 1 + cardinality(r.rejected) AS calls
+            FROM tq.read AS r WHERE r.query_id = %(query)s AND r.parent IS NULL
             UNION ALL
-            SELECT r.ordinal, r.parent, c.reads + (SELECT count(*) FROM tq.read WHERE query_id = r.query_id AND route = r.ordinal)
-            FROM chain c JOIN tq.route r ON r.query_id = %(query)s AND r.parent = c.ordinal)
-        SELECT (SELECT max(reads) FROM chain)
-             + (SELECT count(DISTINCT purpose) FROM tq.model_call WHERE query_id = %(query)s AND purpose <> 'read')
+            SELECT r.ordinal, d.before + d.calls, 1 + cardinality(r.rejected)
+            FROM down AS d JOIN tq.read AS r ON r.query_id = %(query)s AND r.parent = d.ordinal)
+        SELECT before + at, count(*) FROM down, generate_series(1, calls) AS at GROUP BY 1 ORDER BY 1
         """,
         {"query": query},
-    ).fetchone()
-    return int(row[0]) if row else 0
+    ).fetchall()
+    counts: dict[str, int] = dict(
+        connection.execute(
+            "SELECT purpose, sum(calls)::int FROM tq.model_call WHERE query_id = %s GROUP BY purpose", [query]
+        ).fetchall()
+    )
+    last = counts.get("compare", 0) + counts.get("write", 0)
+    stages = [[1] * counts.get("plan", 0), [count for _, count in levels], [last] if last else []]
+    return sum(rounds(stage, places) for stage in stages)
+
+
+def rounds(levels: list[int], places: int) -> int:
+    """Rounds of calls, as many of each level as given, each after one of the level before. What lies below a level cannot
+    begin before it, and needs at least a round for each `places` of its calls."""
+    fewest = len(levels)
+    for level in range(len(levels) if places else 0):
+        fewest = max(fewest, level + -(-sum(levels[level:]) // places))
+    return fewest
 
 
 def evaluate(url: str) -> None:
