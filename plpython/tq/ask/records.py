@@ -242,7 +242,6 @@ class Visit:
     lines: int = 0  # source lines shown
     children: Mapping[str, Node] = field(default_factory=dict)
     strength: Mapping[str, tuple[float, int]] = field(default_factory=dict)
-    because_child: Mapping[str, str] = field(default_factory=dict)
     from_bullet: bool = False  # opened to see the lines of a bullet
     choice: str | None = None
     reason: str = ""

@@ -168,12 +168,12 @@ class Scent:
         around = _around(sorted(masks))
         for index in range(whole, len(self._terms)):
             lines, bit, low = self._terms[index][1], 1 << index, 0
+            count = len(lines)
             for first, last in around:
                 low = bisect_left(lines, first, low)
-                high = bisect_right(lines, last, low)
-                for line in lines[low:high]:
+                while low < count and (line := lines[low]) <= last:
                     masks[line] = masks.get(line, 0) | bit
-                low = high
+                    low += 1
         placed = sorted(self._stretches(masks))
         self._starts = [line for line, _ in placed]
         self._scores = [score for _, score in placed]

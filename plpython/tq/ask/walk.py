@@ -202,7 +202,6 @@ class Walk:
         for place, (items, lettered) in enumerate(groups):
             children: list[Child] = []
             strength: dict[str, tuple[float, int]] = {}
-            because: dict[str, str] = {}
             for letter, child, bullet in lettered:
                 lines_hit, terms_hit, together = _scent(trail, child)
                 children.append(
@@ -219,18 +218,12 @@ class Walk:
                     )
                 )
                 strength[letter] = (together, lines_hit)
-                because[letter] = (
-                    words.hits(lines_hit, terms_hit, trail.surface)
-                    if trail.scent
-                    else say("chosen from its first bullet")
-                )
             visit = replace(
                 seed,
                 budget=budgets[place],
                 piece=(place + 1, len(groups)),
                 children={letter: child for letter, child, _ in lettered},
                 strength=strength,
-                because_child=because,
                 next=[],
                 rejected=[],
                 opened=[],
@@ -303,7 +296,7 @@ class Walk:
         visit.choice = reply.choice
         visit.reason = words.short(words.clean(reply.why), 500)
         if reply.choice == "DESCEND":
-            self._descend(visit, reply)
+            self._descend(visit, task, reply)
         elif reply.choice == "ANSWER":
             self._answer(visit, task, reply)
         else:
@@ -353,7 +346,7 @@ class Walk:
             )
         )
 
-    def _descend(self, visit: Visit, reply: ReadReply) -> None:
+    def _descend(self, visit: Visit, task: Read, reply: ReadReply) -> None:
         letters = list(dict.fromkeys(reply.open))
         if self._question.scent:
             letters.sort(key=lambda letter: (*(-value for value in visit.strength[letter]), letter))
@@ -376,9 +369,15 @@ class Walk:
         if dropped:
             lost = [visit.children[letter] for letter in dropped]
             self._dropped.setdefault(visit.route.source.place, []).extend(lost)
-        wanted = [
-            (visit.children[letter], visit.because_child[letter], portions[letter]) for letter in followed
-        ]
+        trail = visit.route.source.trails[visit.route.aim.where]
+        shown = {child.letter: child for child in task.children}
+
+        def because(letter: str) -> str:
+            if not trail.scent:
+                return say("chosen from its first bullet")
+            return words.hits(shown[letter].lines_hit, shown[letter].terms_hit, trail.surface)
+
+        wanted = [(visit.children[letter], because(letter), portions[letter]) for letter in followed]
         self._open(visit.route, visit, wanted)
 
     def _within(self, visit: Visit, nodes: Sequence[Node]) -> list[Node]:

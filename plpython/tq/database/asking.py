@@ -50,20 +50,17 @@ POSSIBLE_QUERIES = Statement(
     ("uuid[]",),
 )
 SHOTS = Statement("SELECT node, choice, open, reason FROM tq.shot ORDER BY name")
+# Looked up term by term: where statistics are older than a document, a plan for all at once reads its whole index.
+_TERMS = """
+    FROM unnest($1) AS d (id) CROSS JOIN unnest($2) AS w (term)
+    CROSS JOIN LATERAL (SELECT * FROM tq.term AS t WHERE t.document_id = d.id AND t.term = w.term OFFSET 0) AS t
+"""
 HITS = Statement(
-    """
-    SELECT document_id::text AS document, term, sum(line_hits)::int AS hits
-    FROM tq.term WHERE document_id = ANY ($1) AND term = ANY ($2)
-    GROUP BY document_id, term
-    """,
+    f"SELECT d.id::text AS document, w.term, sum(t.line_hits)::int AS hits {_TERMS} GROUP BY d.id, w.term",
     ("uuid[]", "text[]"),
 )
 POSTINGS = Statement(
-    """
-    SELECT document_id::text AS document, term, line_nos
-    FROM tq.term WHERE document_id = ANY ($1) AND term = ANY ($2)
-    ORDER BY document_id, term, stretch
-    """,
+    f"SELECT d.id::text AS document, w.term, t.line_nos {_TERMS} ORDER BY d.id, w.term, t.stretch",
     ("uuid[]", "text[]"),
 )
 TEXT_LINES = Statement(
