@@ -100,8 +100,9 @@ def test_a_failure_after_the_end_counts() -> None:
     assert failure(END + "raise SystemExit(3)").code == "TQ011"
 
 
-def test_too_much_memory() -> None:
-    error = failure("raise MemoryError")
+@pytest.mark.parametrize("script", ["raise MemoryError", "import sys\nsys.exit('lost sys.stderr')"])
+def test_too_much_memory(script: str) -> None:
+    error = failure(script)
     assert (error.code, error.hint) == (
         "TQ012",
         "Split the document, or raise the setting convert_memory_mb.",

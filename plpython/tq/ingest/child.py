@@ -32,6 +32,8 @@ WAIT_SECONDS = 0.1
 STDERR_BYTES = 4096
 MAX_OUTPUT_LINE = 512 << 20  # bytes of one JSON line: a converter gone wild must not fill the server's memory
 FROM_OUTSIDE = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)  # no crash sends these
+# The last words of a Python without memory; from 3.13 on it may have none left to say which error it was.
+STARVED = ("MemoryError", "Cannot allocate memory", "lost sys.stderr")
 SEARCH_PATH = "/usr/bin:/bin:/usr/sbin:/sbin"
 
 Row = tuple[
@@ -313,7 +315,7 @@ class Conversion:
                 "the converter used up its CPU time",
                 "Split the document, or raise the setting convert_seconds.",
             )
-        if "MemoryError" in last or "Cannot allocate memory" in last:
+        if any(sign in last for sign in STARVED):
             return TqError(
                 "TQ012",
                 "the document takes too much memory to convert",
