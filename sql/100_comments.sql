@@ -109,8 +109,8 @@ COMMENT ON COLUMN tq.strategy.evidence IS
 COMMENT ON COLUMN tq.strategy.evidence_why IS
 'Where a search after a why may stop: at source lines (line) or at a summary. One after a how ends at lines always.';
 COMMENT ON COLUMN tq.strategy.depth IS
-'How many levels below its start a walk after a what goes; -1 for no limit. One after a how goes to the leaves always.';
-COMMENT ON COLUMN tq.strategy.depth_why IS 'How many levels a walk after a why goes; -1 for no limit.';
+'How many levels below the root a walk after a what opens; -1 for no limit. One after a how goes to the leaves always.';
+COMMENT ON COLUMN tq.strategy.depth_why IS 'How many levels below the root a walk after a why opens; -1 for no limit.';
 COMMENT ON COLUMN tq.strategy.follow_up IS
 'What a follow-up does that its picks do not answer: widen (go on from the root, and say so), or near (say so).';
 COMMENT ON COLUMN tq.strategy.mode IS

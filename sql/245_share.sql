@@ -37,6 +37,16 @@ BEGIN
     END LOOP;
 END $$;
 
+CREATE OR REPLACE FUNCTION tq_private.refuse_share(subject text, whose text, chars bigint, reader tq.model) RETURNS void
+LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, tq, pg_temp AS $$
+BEGIN
+    RAISE EXCEPTION USING ERRCODE = 'TQ021', MESSAGE = format('%s do not fit a prompt', subject),
+        DETAIL = format('%s have %s characters; %s fit the share of a prompt that the model %s leaves for them.',
+                        whose, chars, tq_private.share_of(reader), reader.name),
+        HINT = 'Give fewer or shorter ones, or name a model with a larger input.';
+END $$;
+COMMENT ON FUNCTION tq_private.refuse_share IS 'TQ021: rows that are shown in prompts exceed their share.';
+
 CREATE OR REPLACE FUNCTION tq_private.check_queries() RETURNS trigger
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, tq, pg_temp AS $$
 DECLARE
@@ -49,10 +59,7 @@ BEGIN
     JOIN tq.possible_query AS q ON q.document_id = w.document_id
     GROUP BY d.id HAVING sum(length(q.question) + 8) > tq_private.share_of(reader) LIMIT 1;
     IF FOUND THEN
-        RAISE EXCEPTION USING ERRCODE = 'TQ021', MESSAGE = 'the possible queries do not fit a prompt',
-            DETAIL = format('Those of %s have %s characters; %s fit the share of a prompt that the model %s leaves for them.',
-                            tq_private.shown(over.name), over.chars, tq_private.share_of(reader), reader.name),
-            HINT = 'Give fewer or shorter ones, or name a model with a larger input.';
+        PERFORM tq_private.refuse_share('the possible queries', 'Those of ' || tq_private.shown(over.name), over.chars, reader);
     END IF;
     RETURN NULL;
 END $$;
@@ -89,10 +96,7 @@ DECLARE
     taken constant bigint := (SELECT sum(tq_private.shot_chars(s)) FROM tq.shot AS s);
 BEGIN
     IF taken > tq_private.share_of(reader) THEN
-        RAISE EXCEPTION USING ERRCODE = 'TQ021', MESSAGE = 'the shots do not fit a prompt',
-            DETAIL = format('All of them have %s characters; %s fit the share of a prompt that the model %s leaves for them.',
-                            taken, tq_private.share_of(reader), reader.name),
-            HINT = 'Give fewer or shorter ones, or name a model with a larger input.';
+        PERFORM tq_private.refuse_share('the shots', 'All of them', taken, reader);
     END IF;
     RETURN NULL;
 END $$;

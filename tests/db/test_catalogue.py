@@ -171,6 +171,7 @@ INTERNAL = {
     "share_of",
     "usual_reader",
     "refuse_by_hand",
+    "refuse_share",
     "refuse_truncate",
     "strategies_changed",
     "stop_batches",

@@ -326,23 +326,25 @@ def test_a_deadline_stops_a_question_in_time(ready: Connection, remote: ModelSer
 
 
 @pytest.mark.parametrize(
-    ("setting", "most", "spent", "said"),
+    ("setting", "most", "spent", "least", "said"),
     [
-        ("document_calls", 3, "sum(calls)", "budget of 3 calls is spent"),
-        ("document_tokens", 6000, "sum(input_tokens + output_tokens)", "budget of 6000 tokens is spent"),
-        ("document_cost", 0.03, "sum(cost)", "budget of 0.03 in money is spent"),
-        ("document_seconds", 0, "sum(calls)", "budget of 0 seconds is spent"),
+        ("document_calls", 3, "sum(calls)", 3, "budget of 3 calls is spent"),
+        ("document_tokens", 6000, "sum(input_tokens + output_tokens)", 1, "budget of 6000 tokens is spent"),
+        ("document_cost", 0.03, "sum(cost)", 0.001, "budget of 0.03 in money is spent"),
+        ("document_seconds", 0, "sum(calls)", 0, "budget of 0 seconds is spent"),
     ],
 )
 def test_a_documents_budget_ends_in_extracts(
-    db: Connection, remote: ModelServer, setting: str, most: float, spent: str, said: str
+    db: Connection, remote: ModelServer, setting: str, most: float, spent: str, least: float, said: str
 ) -> None:
     use(db, remote)
     db.execute("UPDATE tq.setting SET value = to_jsonb(%s::numeric) WHERE name = %s", [most, setting])
     doc = load(db, "long.md", story(10))
     work(db)
     assert document(db, doc)["status"] == "ready"
-    assert value(db, f"SELECT coalesce({spent}, 0) FROM tq.usage WHERE document = 'long.md'") <= most
+    taken = value(db, f"SELECT coalesce({spent}, 0) FROM tq.usage WHERE document = 'long.md'")
+    assert least <= taken <= most
+    assert len(remote.seen) == value(db, "SELECT coalesce(sum(calls), 0) FROM tq.usage")
     told = value(db, "SELECT string_agg(detail, ' ') FROM tq.omission WHERE document_id = %s", doc)
     assert said in told
 

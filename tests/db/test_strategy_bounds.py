@@ -106,6 +106,12 @@ def test_no_strategy_changes_what_is_read_at_a_node(db: Connection) -> None:
         " HAVING count(DISTINCT (r.input_tokens, r.line_start, r.line_end, r.depth)) > 1"
     ).fetchall()
     assert differing == []
+    choosing = db.execute(
+        "SELECT q.question, r.node_id, array_agg(DISTINCT q.strategy) FROM tq.read AS r JOIN tq.query AS q"
+        " ON q.id = r.query_id WHERE q.strategy <> 'triage'"  # which stops at summaries
+        " GROUP BY q.question, r.node_id HAVING count(DISTINCT r.choice) > 1"
+    ).fetchall()
+    assert choosing == []
     read_by_several = value(
         db,
         "SELECT count(*) FROM (SELECT FROM tq.read AS r JOIN tq.query AS q ON q.id = r.query_id"

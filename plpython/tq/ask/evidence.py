@@ -8,7 +8,7 @@ from dataclasses import replace
 from tq.ask import words
 from tq.ask.records import Citation, Claim, Source, StoredLine, Visit
 from tq.model.limits import Fit
-from tq.model.tasks import PLACES, AlsoReply, Read, ReadReply
+from tq.model.tasks import AlsoReply, Read, ReadReply, unfounded
 from tq.text.facts import missing_facts
 from tq.text.sentences import pieces
 from tq.text.tokens import terms
@@ -93,10 +93,9 @@ def _claim(visit: Visit, reply: AlsoReply, citations: list[Citation]) -> Claim:
     # What is computed tells of terms. Another's may not bring in facts by the back door: they must stand in the quotes,
     # in the question, or in the names of where they stand. The task has asked for another one.
     aim = visit.route.aim
-    numbers = (str(citation.line_start) for citation in citations)
-    places = filter(None, (source.row.name, *visit.node.path, visit.node.title, PLACES))
-    frame = "\n".join([aim.asked, *places, *numbers])
-    if reply.sure is not None or missing_facts(reason, f"{quotes}\n{frame}"):
+    frame = (aim.asked, source.row.name, *filter(None, (*visit.node.path, visit.node.title)))
+    numbers = (citation.line_start for citation in citations)
+    if reply.sure is not None or unfounded(reason, quotes, frame, numbers):
         reason = ""
     fit = reply.fit
     if fit is None:

@@ -241,7 +241,6 @@ class Visit:
     piece: tuple[int, int] = (1, 1)  # which of how many
     lines: int = 0  # source lines shown
     children: Mapping[str, Node] = field(default_factory=dict)
-    strength: Mapping[str, tuple[float, int]] = field(default_factory=dict)
     from_bullet: bool = False  # opened to see the lines of a bullet
     choice: str | None = None
     reason: str = ""

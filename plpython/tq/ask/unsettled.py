@@ -30,7 +30,7 @@ _JUDGEMENT = re.compile(
     re.IGNORECASE,
 )
 _STOPS = frozenset().union(*STOP_WORDS.values())
-_ASKING = frozenset().union(*ASKING.values())
+_SAY_NOTHING = _STOPS.union(*ASKING.values())
 
 Kind = Literal["nothing asked", "outside", "judgement", "near", "incomplete", "not here"]
 
@@ -121,7 +121,7 @@ def _absent(found: Found) -> list[str]:
     those that only ask, such as the "many" of "how many"."""
     surface = found.scope.surface
     shown = [surface.get(term, term) for term in found.scope.absent]
-    return [word for word in dict.fromkeys(shown) if word.casefold() not in _STOPS | _ASKING]
+    return [word for word in dict.fromkeys(shown) if word.casefold() not in _SAY_NOTHING]
 
 
 def _beyond(found: Found) -> float:

@@ -6,7 +6,7 @@ read does not depend on which call came back first.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -201,7 +201,6 @@ class Walk:
         visits = []
         for place, (items, lettered) in enumerate(groups):
             children: list[Child] = []
-            strength: dict[str, tuple[float, int]] = {}
             for letter, child, bullet in lettered:
                 lines_hit, terms_hit, together = _scent(trail, child)
                 children.append(
@@ -217,13 +216,11 @@ class Walk:
                         together,
                     )
                 )
-                strength[letter] = (together, lines_hit)
             visit = replace(
                 seed,
                 budget=budgets[place],
                 piece=(place + 1, len(groups)),
                 children={letter: child for letter, child, _ in lettered},
-                strength=strength,
                 next=[],
                 rejected=[],
                 opened=[],
@@ -347,11 +344,12 @@ class Walk:
         )
 
     def _descend(self, visit: Visit, task: Read, reply: ReadReply) -> None:
+        shown = {child.letter: child for child in task.children}
         letters = list(dict.fromkeys(reply.open))
         if self._question.scent:
-            letters.sort(key=lambda letter: (*(-value for value in visit.strength[letter]), letter))
+            letters.sort(key=lambda letter: (-shown[letter].together, -shown[letter].lines_hit, letter))
         within = self._within(visit, [visit.children[letter] for letter in letters])
-        portions = self._portions(visit, letters) if within else dict.fromkeys(letters, 0)
+        portions = self._portions(visit, shown, letters) if within else dict.fromkeys(letters, 0)
         followed = [letter for letter in letters if portions[letter]]
         dropped = [letter for letter in letters if not portions[letter]] if within else []
         for letter in letters:
@@ -370,7 +368,6 @@ class Walk:
             lost = [visit.children[letter] for letter in dropped]
             self._dropped.setdefault(visit.route.source.place, []).extend(lost)
         trail = visit.route.source.trails[visit.route.aim.where]
-        shown = {child.letter: child for child in task.children}
 
         def because(letter: str) -> str:
             if not trail.scent:
@@ -384,15 +381,15 @@ class Walk:
         """Those that lie no deeper than the strategy goes for the part that is sought: for a how, all."""
         strategy, aim = self._question.strategy, visit.route.aim
         deepest = {"what": strategy.depth, "why": strategy.depth_why, "how": None}[aim.part]
-        within = [node for node in nodes if deepest is None or node.depth <= deepest]
-        if len(within) < len(nodes):
-            beyond = [node for node in nodes if node not in within]
+        if deepest is None:
+            return list(nodes)
+        if beyond := [node for node in nodes if node.depth > deepest]:
             self._too_deep.setdefault(visit.route.source.place, []).extend(beyond)
-            if not within:
+            if len(beyond) == len(nodes):
                 self._end(visit.route, "depth")
-        return within
+        return [node for node in nodes if node.depth <= deepest]
 
-    def _portions(self, visit: Visit, letters: Sequence[str]) -> dict[str, int]:
+    def _portions(self, visit: Visit, shown: Mapping[str, Child], letters: Sequence[str]) -> dict[str, int]:
         """How many of a node's routes each opened child gets: one for each of the best stretches that lies in it.
 
         The letters come strongest first; without scent the first get one each, and the rest goes round."""
@@ -400,7 +397,7 @@ class Walk:
         spots: list[tuple[float, int, str]] = []
         for place, letter in enumerate(letters):
             child = visit.children[letter]
-            found = [visit.strength[letter][0]]
+            found = [shown[letter].together]
             if scent is not None and not child.is_leaf:
                 found = scent.spots(child.line_start, child.line_end, visit.budget) or found
             spots += [(-score, place, letter) for score in found]
@@ -413,50 +410,39 @@ class Walk:
             portions[inner[place % len(inner)]] += 1
         return portions
 
-    def _not_followed(self) -> None:
-        """One omission a document for all sections that a DESCEND named and no route was left for."""
-        strategy = self._question.strategy
-        for source in self._sources:
-            dropped = sorted(
-                {(node.line_start, node.line_end) for node in self._dropped.get(source.place, ())}
-            )
-            if not dropped:
-                continue
-            self.left.append(
-                Left(
-                    "routes",
-                    say(
-                        "{sections} of {label} with weaker scent not followed ({places}): the strategy {strategy} shares out "
-                        "{routes} a document",
-                        sections=words.count(len(dropped), "section"),
-                        label=source.label,
-                        places=words.places(dropped),
-                        strategy=strategy.name,
-                        routes=words.count(strategy.routes, "route"),
-                    ),
-                    source.id,
-                    dropped[0][0],
-                    max(last for _, last in dropped),
-                )
-            )
-
     def _not_opened(self) -> None:
-        """One omission a document for the sections that lie deeper than the strategy goes."""
-        name = self._question.strategy.name
-        for source in self._sources:
-            beyond = sorted(
-                {(node.line_start, node.line_end) for node in self._too_deep.get(source.place, ())}
+        """One omission a document for all sections that a DESCEND named and no route was left for, and one for those that
+        lie deeper than the strategy goes."""
+        strategy = self._question.strategy
+        for source, ranges in self._ranges(self._dropped):
+            told = say(
+                "{sections} of {label} with weaker scent not followed ({places}): the strategy {strategy} shares out "
+                "{routes} a document",
+                sections=words.count(len(ranges), "section"),
+                label=source.label,
+                places=words.places(ranges),
+                strategy=strategy.name,
+                routes=words.count(strategy.routes, "route"),
             )
-            if not beyond:
-                continue
+            self._leave("routes", told, source, ranges)
+        for source, ranges in self._ranges(self._too_deep):
             told = say(
                 "{sections} of {label} not opened ({places}): the strategy {strategy} goes no deeper",
-                sections=words.count(len(beyond), "section"),
+                sections=words.count(len(ranges), "section"),
                 label=source.label,
-                places=words.places(beyond),
-                strategy=name,
+                places=words.places(ranges),
+                strategy=strategy.name,
             )
-            self.left.append(Left("depth", told, source.id, beyond[0][0], max(last for _, last in beyond)))
+            self._leave("depth", told, source, ranges)
+
+    def _ranges(self, nodes: Mapping[int, Sequence[Node]]) -> Iterator[tuple[Source, list[tuple[int, int]]]]:
+        """Documents that have any of the nodes, with the lines of these."""
+        for source in self._sources:
+            if ranges := sorted({(node.line_start, node.line_end) for node in nodes.get(source.place, ())}):
+                yield source, ranges
+
+    def _leave(self, kind: str, told: str, source: Source, ranges: Sequence[tuple[int, int]]) -> None:
+        self.left.append(Left(kind, told, source.id, ranges[0][0], max(last for _, last in ranges)))
 
     def _not_read(self, visits: Sequence[Visit]) -> None:
         """One omission a document for the nodes that the budget left unread."""
@@ -467,24 +453,17 @@ class Walk:
         for visit in visits:
             if visit.choice is None and not visit.given_up:
                 unread.setdefault(visit.route.source.id, []).append(visit)
-        for document, left_unread in unread.items():
+        for left_unread in unread.values():
             source = left_unread[0].route.source
             ranges = sorted({(visit.node.line_start, visit.node.line_end) for visit in left_unread})
-            self.left.append(
-                Left(
-                    "budget",
-                    say(
-                        "{sections} of {label} not searched ({places}): {why}",
-                        sections=words.count(len(ranges), "section"),
-                        label=source.label,
-                        places=words.places(ranges),
-                        why=reason,
-                    ),
-                    document,
-                    ranges[0][0],
-                    max(last for _, last in ranges),
-                )
+            told = say(
+                "{sections} of {label} not searched ({places}): {why}",
+                sections=words.count(len(ranges), "section"),
+                label=source.label,
+                places=words.places(ranges),
+                why=reason,
             )
+            self._leave("budget", told, source, ranges)
 
     def _answer(self, visit: Visit, task: Read, reply: ReadReply) -> None:
         if visit.node.is_leaf:
@@ -551,7 +530,6 @@ class Walk:
                 routes.append(visit.route)
                 visit.route.ordinal = len(routes)
             stack.extend(reversed(visit.next))
-        self._not_followed()
         self._not_opened()
         self._not_read(visits)
         self.claims.sort(key=lambda claim: claim.visits[0].ordinal)

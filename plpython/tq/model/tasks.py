@@ -7,7 +7,7 @@ to the model when the task is run again. Every list has a way out: NOT_HERE, unc
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
@@ -220,7 +220,13 @@ class Evidence:
 
 
 UNFOUNDED = "the why says what the quotes do not"
-PLACES = "Line Lines Bullet Bullets"  # what a why calls its evidence
+
+
+def unfounded(why: str, quotes: str, frame: Iterable[str], numbers: Iterable[int]) -> list[str]:
+    """Facts of a why that stand neither in its quotes nor in their frame: the question, and the names of where they
+    stand. numbers: of the lines or bullets, which it may name."""
+    return missing_facts(why, "\n".join((quotes, *frame, "Line Lines Bullet Bullets", *map(str, numbers))))
+
 
 R = TypeVar("R", bound=msgspec.Struct)
 
@@ -390,9 +396,8 @@ class Read(Task[ReadReply]):
     reasoning_rules: str = ""
     possible_queries: Sequence[str] = ()
     shots: Sequence[Shot] = ()
-    may_stop: bool = (
-        False  # whether bullets are evidence enough; for a driver that computes, no prompt tells it
-    )
+    # Whether bullets are evidence enough; for a driver that computes, no prompt tells it.
+    may_stop: bool = False
     rejected: Sequence[str] = ()
     max_quotes: int = 40
     max_chars: int = 100_000  # of the what, the why, and each quote
@@ -436,11 +441,9 @@ class Read(Task[ReadReply]):
         # Said once: an answer that stands on its quotes is not lost for its why, which is left out then. The why of one
         # that is computed (it says how sure it is) tells of lines and terms.
         if reply.sure is None and not any(reason.startswith(UNFOUNDED) for reason in self.rejected):
-            numbers = " ".join(str(evidence.line) for evidence in reply.how)
-            frame = "\n".join(
-                (self.question, self.asked, self.query.what, self.known, self.breadcrumb, PLACES, numbers)
-            )
-            if absent := missing_facts(reply.why, f"{quotes}\n{frame}"):
+            frame = (self.question, self.asked, self.query.what, self.known, self.breadcrumb)
+            numbers = (evidence.line for evidence in reply.how)
+            if absent := unfounded(reply.why, quotes, frame, numbers):
                 raise Rejected(f"{UNFOUNDED}: " + ", ".join(absent))
 
 
